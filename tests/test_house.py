@@ -1,0 +1,164 @@
+"""The rules of the house: what may import what, what stays light, and what the first page promises."""
+
+import ast
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "src" / "vbmle"
+
+# A module may import from its own layer and from those above it in this list. A new module or package
+# directly under src/vbmle must be given its place here.
+LAYERS: list[set[str]] = [
+    {"errors", "validation", "kernels"},
+    {"transitions", "polytope"},
+    {"model"},
+    {"planning"},
+    {"estimation"},
+    {"agents", "worlds"},
+    {"simulation", "theory", "testing"},
+    {"experiments"},
+    {"report"},
+    {"cli"},
+]
+LAYER_OF = {name: number for number, layer in enumerate(LAYERS) for name in layer}
+
+HEAVY = {"numba", "scipy.optimize", "matplotlib", "polars", "gymnasium", "plotly"}
+
+
+def source_files() -> list[Path]:
+    """Every source file but the front door, which imports from everywhere by design."""
+    return sorted(path for path in PACKAGE.rglob("*.py") if path != PACKAGE / "__init__.py")
+
+
+def dotted(path: Path) -> list[str]:
+    """src/vbmle/agents/base.py as [vbmle, agents, base]."""
+    parts = list(path.relative_to(PACKAGE.parent).with_suffix("").parts)
+    return parts[:-1] if parts[-1] == "__init__" else parts
+
+
+def imported_modules(path: Path) -> set[str]:
+    """Absolute names of all that a file imports, those inside functions and under TYPE_CHECKING included."""
+    package = dotted(path) if path.name == "__init__.py" else dotted(path)[:-1]
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else []
+            origin = ".".join([*base, *([node.module] if node.module else [])])
+            found |= {f"{origin}.{alias.name}" for alias in node.names}
+    return found
+
+
+def misplaced_imports(path: Path) -> list[str]:
+    """What a file imports against the order of the layers, in words."""
+    here = dotted(path)[1]
+    if here not in LAYER_OF:
+        return [f"{here} has no layer: give it one in LAYERS"]
+    wrong = []
+    for name in sorted(imported_modules(path)):
+        parts = name.split(".")
+        if parts[0] == "numba" and here != "kernels":
+            wrong.append("numba, which only vbmle.kernels may import")
+        if parts[0] != "vbmle":
+            continue
+        # `from vbmle import plan` goes through the front door, which knows every module: for the top alone.
+        layer = LAYER_OF.get(parts[1], len(LAYERS) - 1) if len(parts) > 1 else len(LAYERS) - 1
+        if layer > LAYER_OF[here]:
+            wrong.append(name)
+    return wrong
+
+
+@pytest.mark.parametrize("path", source_files(), ids=lambda path: ".".join(dotted(path)))
+def test_imports_go_one_way(path: Path):
+    assert misplaced_imports(path) == []
+
+
+def test_the_package_is_found():
+    """The parametrised test above would pass on an empty list."""
+    found = {dotted(path)[1] for path in source_files()}
+    assert {"model", "planning", "estimation", "agents", "cli"} <= found
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        ("planning.py", "from vbmle.model import World", []),
+        ("planning.py", "from vbmle import agents", ["vbmle.agents"]),
+        ("planning.py", "from vbmle import plan", ["vbmle.plan"]),
+        ("planning.py", "import vbmle", ["vbmle"]),
+        ("agents/base.py", "from ..cli import app", ["vbmle.cli.app"]),
+        ("agents/base.py", "from . import other", []),
+        ("agents/__init__.py", "from ..report import page", ["vbmle.report.page"]),
+        ("model.py", "def f():\n    import vbmle.report.page", ["vbmle.report.page"]),
+        ("model.py", "import numba", ["numba, which only vbmle.kernels may import"]),
+        ("model.py", "from numba import njit", ["numba, which only vbmle.kernels may import"]),
+        ("kernels/lu.py", "from numba import njit", []),
+        ("newcomer.py", "", ["newcomer has no layer: give it one in LAYERS"]),
+    ],
+)
+def test_the_import_rule_sees_what_it_should(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, text: str, expected: list[str]
+):
+    package = tmp_path / "vbmle"
+    monkeypatch.setattr(sys.modules[__name__], "PACKAGE", package)
+    (package / name).parent.mkdir(parents=True)
+    (package / name).write_text(text)
+    assert misplaced_imports(package / name) == expected
+
+
+def modules_after(code: str) -> set[str]:
+    """Names in sys.modules of a new interpreter after it has run `code`."""
+    report = "\nimport json, sys\nprint(json.dumps(sorted(sys.modules)), file=sys.stderr)"
+    done = subprocess.run([sys.executable, "-c", code + report], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return set(json.loads(done.stderr.splitlines()[-1]))
+
+
+HELP = """
+import sys
+from vbmle.cli import app
+sys.argv = ["vbmle", "--help"]
+try:
+    app()
+except SystemExit as end:
+    assert end.code == 0
+"""
+
+
+@pytest.mark.parametrize("code", ["import vbmle", HELP], ids=["import vbmle", "vbmle --help"])
+def test_heavy_parts_load_on_first_use(code: str):
+    assert modules_after(code) & HEAVY == set()
+
+
+def test_public_names_exist_and_say_what_they_are():
+    import vbmle
+
+    assert len(set(vbmle.__all__)) == len(vbmle.__all__)
+    for name in vbmle.__all__:
+        if name.startswith("__"):
+            continue
+        text = getattr(vbmle, name).__doc__
+        assert text, f"vbmle.{name} has no docstring"
+        # A dataclass without a docstring gets its own signature for one.
+        assert not text.startswith(f"{name}("), f"vbmle.{name} has no docstring of its own"
+
+
+def test_the_example_on_the_first_page_runs(tmp_path: Path):
+    block = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    assert block, "README.md has no python example"
+    command = [sys.executable, "-c", block.group(1)]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("target", ["paper", "test"])
+def test_the_two_commands_are_there_and_named(target: str):
+    assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert f"make {target}" in (ROOT / "README.md").read_text()
