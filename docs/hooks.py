@@ -1,0 +1,51 @@
+"""The API page has every public name and no other: checked by `make docs` and by a test."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+API_PAGE = Path(__file__).with_name("api.md")
+
+
+def public_names() -> set[str]:
+    """What the page must have: the names in `vbmle.__all__`; for a public module, those in its own."""
+    import vbmle
+
+    names: set[str] = set()
+    for name in vbmle.__all__:
+        if name.startswith("__"):
+            continue
+        value = getattr(vbmle, name)
+        if isinstance(value, ModuleType):
+            names |= {f"vbmle.{name}.{inner}" for inner in value.__all__}
+        else:
+            names.add(f"vbmle.{name}")
+    return names
+
+
+def page_names(text: str) -> list[str]:
+    """Dotted names that the page documents, in its order."""
+    return re.findall(r"^::: (\S+)", text, re.MULTILINE)
+
+
+def problems(text: str) -> list[str]:
+    """What is wrong with the API page, one sentence each."""
+    named, public = page_names(text), public_names()
+    twice = {name for name in named if named.count(name) > 1}
+    return [
+        *(f"{name} is public but not documented in docs/api.md" for name in sorted(public - set(named))),
+        *(f"{name} is documented in docs/api.md but not public" for name in sorted(set(named) - public)),
+        *(f"{name} is documented twice in docs/api.md" for name in sorted(twice)),
+    ]
+
+
+def on_pre_build(config: Any) -> None:
+    """Called by mkdocs before it builds: stop where the page and the package disagree."""
+    from mkdocs.exceptions import PluginError
+
+    found = problems(API_PAGE.read_text())
+    if found:
+        raise PluginError("\n".join(found))
