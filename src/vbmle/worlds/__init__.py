@@ -1,0 +1,20 @@
+"""Worlds to learn in: the known structure of a model together with the hidden theta that governs it.
+
+One family, one file. A new world is a function that returns a `vbmle.World`; import it here and name it in
+`__all__`, and the command line knows it too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from vbmle.model import World
+from vbmle.worlds.cube import hypercube
+from vbmle.worlds.network import random_network
+from vbmle.worlds.river import riverswim
+from vbmle.worlds.trap import closed_loop_trap
+
+__all__ = ["closed_loop_trap", "hypercube", "random_network", "riverswim"]
+
+WORLDS: dict[str, Callable[..., World]] = {name: globals()[name] for name in __all__}
+"""Every world by name."""
