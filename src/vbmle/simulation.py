@@ -1,0 +1,129 @@
+"""An agent in a world, and what it lost against the best policy.
+
+    R(T) = sum_{t <= T} [ V*(s_t; theta*) - V^{pi_t}(s_t; theta*) ],
+
+where pi_t is the stationary policy in force at t. Both values are exact, so this is pseudo-regret: no
+sampling noise but that of the path.
+
+Chance enters through one uniform number per step, drawn from the seed alone: agents that run with the
+same seed in the same world are paired, and a longer run begins like a shorter one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from time import perf_counter
+from typing import Any, Protocol
+
+import numpy as np
+
+from vbmle import planning, validation
+from vbmle.model import World
+from vbmle.validation import Floats, Ints
+
+REPORT_EVERY = 50
+"""Steps between two calls of `progress`."""
+
+CACHED_VALUES = 2_000_000
+"""Numbers kept of the policies met before: up to 4096 policies, fewer in large worlds."""
+
+
+class Player(Protocol):
+    """What `simulate` asks of an agent: two methods and the policy in force."""
+
+    @property
+    def policy(self) -> Ints: ...
+
+    def act(self, state: int, /) -> int: ...
+
+    def observe(self, state: int, action: int, next_state: int, /) -> None: ...
+
+
+@dataclass(frozen=True, eq=False)
+class History:
+    """What happened, step by step; arrays of length T.
+
+    states, actions, next_states : the path.
+    regret : cumulative exact pseudo-regret, in the units of the user's reward.
+    seconds : wall time of the agent's `act` and `observe` in each step.
+    thetas : the agent's theta in each step, (T, d), where it was asked for.
+    """
+
+    states: Ints
+    actions: Ints
+    next_states: Ints
+    regret: Floats
+    seconds: Floats
+    thetas: Floats | None = None
+
+
+def simulate(
+    agent: Player,
+    world: World,
+    horizon: int,
+    seed: int = 0,
+    record_theta: bool = False,
+    progress: Callable[[int], Any] | None = None,
+) -> History:
+    """Let the agent act in the world for `horizon` steps and return what happened.
+
+    `progress` is called with the number of finished steps, every 50 steps and at the end.
+    """
+    horizon = validation.positive_integer("horizon", horizon)
+    if record_theta and not hasattr(agent, "theta"):
+        raise ValueError(f"record_theta is True, but {type(agent).__name__} has no theta to record")
+    uniforms = _uniforms(seed, horizon + 1)
+    loss = _loss(world)
+    path = np.empty((3, horizon), dtype=np.int64)
+    losses, seconds, thetas = np.empty(horizon), np.empty(horizon), []
+    state = world.first_state(uniforms[0])
+    for t in range(horizon):
+        start = perf_counter()
+        action = agent.act(state)
+        acted = perf_counter()
+        action = _require_action(agent, action, t, world.mdp.num_actions)
+        losses[t] = loss(np.asarray(agent.policy, dtype=np.int64).tobytes())[state]
+        next_state = world.next_state(state, action, uniforms[t + 1])
+        if record_theta:
+            thetas.append(np.array(agent.theta, dtype=np.float64))  # type: ignore[attr-defined]
+        resumed = perf_counter()
+        agent.observe(state, action, next_state)
+        seconds[t] = perf_counter() - resumed + acted - start
+        path[:, t] = state, action, next_state
+        state = next_state
+        if progress and ((t + 1) % REPORT_EVERY == 0 or t + 1 == horizon):
+            progress(t + 1)
+    states, actions, next_states = path
+    theta_path = np.array(thetas) if record_theta else None
+    return History(states, actions, next_states, np.cumsum(losses), seconds, theta_path)
+
+
+def _uniforms(seed: int, count: int) -> list[float]:
+    """The uniform numbers that drive a run: the first `count` of the stream that belongs to `seed`."""
+    sequence = np.random.SeedSequence(validation.index("seed", seed, 2**63))
+    return np.random.default_rng(sequence).random(count).tolist()
+
+
+def _require_action(agent: Player, action: int, t: int, count: int) -> int:
+    if type(action) is int and 0 <= action < count:  # the common case, without building a message
+        return action
+    return validation.index(f"the action of {type(agent).__name__} in step {t + 1}", action, count)
+
+
+def _loss(world: World) -> Callable[[bytes], list[float]]:
+    """V* - V^pi by state, in the user's units, for a policy given as the bytes of its int64 array."""
+    mdp, theta = world.mdp, world.theta
+    best = planning.evaluate(mdp, theta, planning.plan(mdp, theta).policy)
+
+    @lru_cache(maxsize=min(4096, max(1, CACHED_VALUES // mdp.num_states)))
+    def loss(policy: bytes) -> list[float]:
+        choice = np.frombuffer(policy, dtype=np.int64)
+        validation.require_shape("the agent's policy", choice, (mdp.num_states,), "(states,)")
+        value = planning.evaluate(mdp, theta, choice)
+        # No policy is better than the best: what falls below 0 is rounding.
+        gap: list[float] = (mdp.reward_scale * np.maximum(best - value, 0.0)).tolist()
+        return gap
+
+    return loss
