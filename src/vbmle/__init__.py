@@ -1,0 +1,77 @@
+"""Learning to control Markov decision processes whose dynamics are an unknown mix of known models.
+
+Names load on first use, so that `import vbmle` stays light.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from vbmle import testing, worlds
+    from vbmle.agents.base import Agent
+    from vbmle.agents.maximum_likelihood import MaximumLikelihood
+    from vbmle.agents.vbmle import VBMLE, ApproximateVBMLE
+    from vbmle.estimation import Estimate, TransitionCounts, log_likelihood, maximum_likelihood, value_biased
+    from vbmle.model import LinearMixtureMDP, World
+    from vbmle.planning import Plan, evaluate, plan, value_iteration
+    from vbmle.simulation import History, simulate
+
+_HOME = {
+    "Agent": "vbmle.agents.base",
+    "ApproximateVBMLE": "vbmle.agents.vbmle",
+    "Estimate": "vbmle.estimation",
+    "History": "vbmle.simulation",
+    "LinearMixtureMDP": "vbmle.model",
+    "MaximumLikelihood": "vbmle.agents.maximum_likelihood",
+    "Plan": "vbmle.planning",
+    "TransitionCounts": "vbmle.estimation",
+    "VBMLE": "vbmle.agents.vbmle",
+    "World": "vbmle.model",
+    "evaluate": "vbmle.planning",
+    "log_likelihood": "vbmle.estimation",
+    "maximum_likelihood": "vbmle.estimation",
+    "plan": "vbmle.planning",
+    "simulate": "vbmle.simulation",
+    "testing": "vbmle.testing",
+    "value_biased": "vbmle.estimation",
+    "value_iteration": "vbmle.planning",
+    "worlds": "vbmle.worlds",
+}
+
+__all__ = [
+    "VBMLE",
+    "Agent",
+    "ApproximateVBMLE",
+    "Estimate",
+    "History",
+    "LinearMixtureMDP",
+    "MaximumLikelihood",
+    "Plan",
+    "TransitionCounts",
+    "World",
+    "evaluate",
+    "log_likelihood",
+    "maximum_likelihood",
+    "plan",
+    "simulate",
+    "testing",
+    "value_biased",
+    "value_iteration",
+    "worlds",
+]
+__version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> Any:
+    """Import the module that holds `name` and hand it out."""
+    home = _HOME.get(name)
+    if home is None:
+        raise AttributeError(f"module 'vbmle' has no attribute {name!r}")
+    module = import_module(home)
+    return module if home == f"vbmle.{name}" else getattr(module, name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])

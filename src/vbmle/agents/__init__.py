@@ -1,0 +1,1 @@
+"""Agents: one paper, one file. `base` is the two-method protocol."""

@@ -1,0 +1,126 @@
+"""An agent is two methods and a policy: act(state) -> action, observe(state, action, next_state), policy.
+
+`Agent` adds saving and exact continuation; `CountingAgent` also the transition counts that every
+likelihood-based agent learns from.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from abc import ABC, abstractmethod
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vbmle.estimation import TransitionCounts
+from vbmle.model import LinearMixtureMDP, load_npz, save_npz
+from vbmle.validation import Floats, Ints, index
+
+FORMAT = "vbmle-agent-1"
+State = dict[str, NDArray[Any]]
+
+
+class Agent(ABC):
+    """The protocol. A subclass of its own needs `act`, `observe` and `policy`; the rest is for saving.
+
+    `settings` are the keyword arguments that rebuild the agent; `_state` and `_restore` what it has learnt.
+    """
+
+    randomised = False
+    """Whether actions may differ from `policy`."""
+
+    def __init__(self, mdp: LinearMixtureMDP, **settings: Any) -> None:
+        self.mdp = mdp
+        self.settings = settings
+
+    @abstractmethod
+    def act(self, state: int) -> int:
+        """The action to take in `state`; asking twice gives the same answer."""
+
+    @abstractmethod
+    def observe(self, state: int, action: int, next_state: int) -> None:
+        """Learn from one transition."""
+
+    @property
+    @abstractmethod
+    def policy(self) -> Ints:
+        """The stationary policy in force, (S,) ints."""
+
+    def _state(self) -> State:
+        return {}
+
+    def _restore(self, state: State) -> None:
+        pass
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the agent as .npz (no pickle): after `load`, act and observe go on exactly as before."""
+        kept = {name: value for name, value in self.settings.items() if not callable(value)}
+        functions = sorted(set(self.settings) - set(kept))
+        meta = {
+            "format": FORMAT,
+            "class": type(self).__name__,
+            "model": self.mdp.fingerprint(),
+            "settings": kept,
+            "functions": functions,
+        }
+        save_npz(path, {"meta": np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8), **self._state()})
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], mdp: LinearMixtureMDP, **functions: Any) -> Self:
+        """Rebuild a saved agent on the same model; settings that are functions must be given again by name."""
+        state, meta = load_npz(path, FORMAT, "an agent written by Agent.save")
+        if meta["class"] != cls.__name__:
+            raise ValueError(f"{path} holds a {meta['class']}; load it with {meta['class']}.load")
+        if meta["model"] != mdp.fingerprint():
+            raise ValueError(f"{path} was saved on another model ({meta['model']}, not {mdp.fingerprint()})")
+        missing = [name for name in meta["functions"] if name not in functions]
+        if missing:
+            raise ValueError(f"{path} used a function for {missing[0]!r}; give it again: load(..., {missing[0]}=...)")
+        agent = cls(mdp, **meta["settings"], **functions)
+        try:
+            agent._restore(state)
+        except (KeyError, ValueError) as error:
+            raise ValueError(f"{path} is a damaged agent file: {error}") from error
+        return agent
+
+
+class CountingAgent(Agent):
+    """An agent that learns from transition counts and keeps an estimate `theta`."""
+
+    def __init__(self, mdp: LinearMixtureMDP, **settings: Any) -> None:
+        super().__init__(mdp, **settings)
+        self.counts = TransitionCounts(mdp)
+        self._decided = -1  # the state decided for since the last observation
+
+    @property
+    @abstractmethod
+    def theta(self) -> Floats:
+        """The parameter in force."""
+
+    @abstractmethod
+    def _decide(self, state: int) -> None:
+        """Update theta and policy for acting in `state`."""
+
+    def act(self, state: int) -> int:
+        if state != self._decided:
+            state = index("state", state, self.mdp.num_states)
+            self._decide(state)
+            self._decided = state
+        return int(self.policy[state])
+
+    def observe(self, state: int, action: int, next_state: int) -> None:
+        self.counts.add(state, action, next_state)
+        self._decided = -1
+
+    def _state(self) -> State:
+        return {
+            "counts.values": self.counts.values,
+            "counts.observed": self.counts.observed[: self.counts.num_observed],
+            "decided": np.array(self._decided),
+        }
+
+    def _restore(self, state: State) -> None:
+        self.counts.load_values(state["counts.values"], state["counts.observed"])
+        self._decided = int(state["decided"])

@@ -1,0 +1,89 @@
+"""A model as the kernels see it: flat arrays, made once on first use (see `vbmle.kernels.layout`)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy import sparse
+
+from vbmle.kernels.layout import Domain, Model
+from vbmle.polytope import Block, Polytope
+from vbmle.validation import Floats
+
+if TYPE_CHECKING:
+    from vbmle.model import LinearMixtureMDP
+
+PRUNE_LIMIT = 20_000  # rows * free coordinates; above, solvers scan all rows and remember the active ones
+
+
+def flat_model(mdp: LinearMixtureMDP) -> Model:
+    """Transitions, features and rewards. A product of several blocks always has sparse features."""
+    rows = mdp.transitions
+    phi = rows.phi
+    if isinstance(phi, np.ndarray) and len(mdp.polytope.blocks) > 1:
+        phi = sparse.csr_array(phi)
+    dense = isinstance(phi, np.ndarray)
+    return Model(
+        rows.indptr,
+        rows.successor,
+        phi if dense else np.zeros((0, rows.dimension)),
+        np.zeros(1, np.int64) if dense else phi.indptr.astype(np.int64),
+        np.zeros(0, np.int64) if dense else phi.indices.astype(np.int64),
+        np.zeros(0) if dense else phi.data.astype(np.float64),
+        mdp.row_reward,
+        mdp.transition_reward,
+        mdp.discount,
+        mdp.num_actions,
+    )
+
+
+def flat_domain(polytope: Polytope) -> Domain:
+    """The polytope's blocks one after another, without the rows that others make redundant."""
+    blocks = [_prune(block) for block in polytope.blocks]
+    dimension = len(polytope.interior)
+    block_of, place_of = np.zeros(dimension, np.int64), np.zeros(dimension, np.int64)
+    for b, block in enumerate(blocks):
+        block_of[block.coordinates] = b
+        place_of[block.coordinates] = np.arange(len(block.coordinates))
+    return Domain(
+        center=polytope.interior,
+        coords=np.concatenate([block.coordinates for block in blocks]).astype(np.int64),
+        coord_ptr=_pointers([len(block.coordinates) for block in blocks]),
+        block_of=block_of,
+        place_of=place_of,
+        basis=np.concatenate([block.basis.ravel() for block in blocks]),
+        basis_ptr=_pointers([block.basis.size for block in blocks]),
+        free_ptr=_pointers([block.dimension for block in blocks]),
+        rows=np.concatenate([block.rows.ravel() for block in blocks]),
+        rows_ptr=_pointers([block.rows.size for block in blocks]),
+        offsets=np.concatenate([block.offsets for block in blocks]),
+        row_ptr=_pointers([len(block.offsets) for block in blocks]),
+        hessian_ptr=_pointers([len(block.coordinates) ** 2 for block in blocks]),
+        diameter=np.array([_diameter(block) for block in blocks]),
+    )
+
+
+def _pointers(sizes: list[int]) -> np.ndarray:
+    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+
+
+def _prune(block: Block) -> Block:
+    if block.is_simplex or block.dimension == 0 or block.rows.size > PRUNE_LIMIT:
+        return block
+    from vbmle.kernels.faces import needed_rows
+
+    keep = needed_rows(block.rows, block.offsets)
+    rows: Floats = np.ascontiguousarray(block.rows[keep])
+    return Block(block.coordinates, block.center, block.basis, rows, block.offsets[keep])
+
+
+def _diameter(block: Block) -> float:
+    """An upper bound on the distance between two points of the block."""
+    if block.dimension == 0:
+        return 1.0
+    if block.is_simplex:
+        return float(np.sqrt(2.0))
+    from vbmle.kernels.faces import widths
+
+    return float(np.linalg.norm(widths(block.rows, block.offsets)))

@@ -1,0 +1,229 @@
+"""The value-biased objective, its gradient and its Hessian, in theta and in the coordinates y of P.
+
+    f(theta) = sum_i n_i log p_i - ridge/2 |theta|^2 + <linear, theta> + bias * V*(state; theta)
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from vbmle.kernels.jit import kernel
+from vbmle.kernels.solve import solve_factored, solve_transposed
+from vbmle.kernels.value import adjoint_by_sweeps, modified_policy_iteration, policy_iteration, probabilities
+
+@kernel
+def assemble(domain, y, theta):
+    """theta = center + basis @ y, block by block."""
+    for b in range(len(domain.coord_ptr) - 1):
+        first, free = domain.coord_ptr[b], domain.free_ptr[b]
+        k, m = domain.coord_ptr[b + 1] - first, domain.free_ptr[b + 1] - free
+        at = domain.basis_ptr[b]
+        for i in range(k):
+            total = domain.center[domain.coords[first + i]]
+            for j in range(m):
+                total += domain.basis[at + i * m + j] * y[free + j]
+            theta[domain.coords[first + i]] = total
+
+
+@kernel
+def reduce(domain, g, out):
+    """out = basis' g: a gradient in theta as a gradient in y."""
+    for b in range(len(domain.coord_ptr) - 1):
+        first, free = domain.coord_ptr[b], domain.free_ptr[b]
+        k, m = domain.coord_ptr[b + 1] - first, domain.free_ptr[b + 1] - free
+        at = domain.basis_ptr[b]
+        for j in range(m):
+            out[free + j] = 0.0
+        for i in range(k):
+            value = g[domain.coords[first + i]]
+            for j in range(m):
+                out[free + j] += domain.basis[at + i * m + j] * value
+
+
+@kernel
+def optimal_value(model, p, policy, lu, V):
+    """V* and its policy, from the policy given: by factors, or by sweeps for many states."""
+    if lu.shape[0] > 0:
+        policy_iteration(model, p, policy, lu, V)
+    else:
+        modified_policy_iteration(model, p, policy, V, np.empty(len(V)), 1e-9, 20, 1000000)
+
+
+@kernel
+def objective_value(model, goal, theta, p, policy, lu, V):
+    """f(theta); p, policy, lu and V are set on the way. Minus infinity where an observed p is not positive."""
+    probabilities(model, theta, p)
+    f = 0.0
+    for k in range(goal.num_observed):
+        i = goal.observed[k]
+        if p[i] <= 0.0:
+            return -np.inf
+        f += goal.counts[i] * np.log(p[i])
+    square = 0.0
+    for j in range(len(theta)):
+        square += theta[j] * theta[j]
+    f -= 0.5 * goal.ridge * square
+    if len(goal.linear) > 0:
+        for j in range(len(theta)):
+            f += goal.linear[j] * theta[j]
+    if goal.bias > 0.0:
+        optimal_value(model, p, policy, lu, V)
+        f += goal.bias * V[goal.state]
+    return f
+
+
+@kernel
+def add_row(model, i, weight, g):
+    """g += weight * phi[i]."""
+    if model.phi.shape[0] > 0:
+        for j in range(len(g)):
+            g[j] += weight * model.phi[i, j]
+    else:
+        for k in range(model.f_indptr[i], model.f_indptr[i + 1]):
+            g[model.f_indices[k]] += weight * model.f_data[k]
+
+
+@kernel
+def occupancy(model, p, policy, lu, state, w):
+    """w = (I - gamma P_pi')^{-1} e_state, the discounted visits from the state on."""
+    if lu.shape[0] > 0:
+        w[:] = 0.0
+        w[state] = 1.0
+        solve_transposed(lu, w)
+    else:
+        adjoint_by_sweeps(model, p, policy, state, w, np.empty(len(w)), 1e-9)
+
+
+@kernel
+def value_gradient(model, p, policy, lu, V, state, weight, w, g):
+    """g += weight * grad V*(state): envelope theorem, sum_s w(s) sum_s' phi(s'|s,pi) (r + gamma V(s'))."""
+    occupancy(model, p, policy, lu, state, w)
+    for s in range(len(V)):
+        if w[s] == 0.0:
+            continue
+        row = s * model.num_actions + policy[s]
+        for i in range(model.indptr[row], model.indptr[row + 1]):
+            gain = model.discount * V[model.successor[i]]
+            if len(model.reward_next) > 0:
+                gain += model.reward_next[i]
+            add_row(model, i, weight * w[s] * gain, g)
+
+
+@kernel
+def gradient(model, goal, theta, p, policy, lu, V, w, g):
+    """g = grad f(theta), from what `objective_value` left in p, policy, lu and V."""
+    for j in range(len(theta)):
+        g[j] = -goal.ridge * theta[j]
+    if len(goal.linear) > 0:
+        for j in range(len(theta)):
+            g[j] += goal.linear[j]
+    for k in range(goal.num_observed):
+        i = goal.observed[k]
+        add_row(model, i, goal.counts[i] / p[i], g)
+    if goal.bias > 0.0:
+        value_gradient(model, p, policy, lu, V, goal.state, goal.bias, w, g)
+
+
+@kernel
+def likelihood_hessian(model, domain, goal, p, hessian):
+    """Minus the Hessian of the concave part: sum_i n_i/p_i^2 phi_i phi_i' + ridge I, block by block."""
+    hessian[:] = 0.0
+    for k in range(goal.num_observed):
+        i = goal.observed[k]
+        weight = goal.counts[i] / (p[i] * p[i])
+        if model.phi.shape[0] > 0:
+            n = model.phi.shape[1]
+            for a in range(n):
+                value = weight * model.phi[i, a]
+                if value != 0.0:
+                    for c in range(a + 1):
+                        hessian[a * n + c] += value * model.phi[i, c]
+        elif model.f_indptr[i + 1] > model.f_indptr[i]:
+            b = domain.block_of[model.f_indices[model.f_indptr[i]]]
+            n = domain.coord_ptr[b + 1] - domain.coord_ptr[b]
+            for x in range(model.f_indptr[i], model.f_indptr[i + 1]):
+                a = domain.place_of[model.f_indices[x]]
+                for z in range(model.f_indptr[i], model.f_indptr[i + 1]):
+                    c = domain.place_of[model.f_indices[z]]
+                    if c <= a:
+                        hessian[domain.hessian_ptr[b] + a * n + c] += weight * model.f_data[x] * model.f_data[z]
+    for b in range(len(domain.coord_ptr) - 1):
+        n = domain.coord_ptr[b + 1] - domain.coord_ptr[b]
+        for a in range(n):
+            hessian[domain.hessian_ptr[b] + a * n + a] += goal.ridge
+
+
+@kernel
+def value_hessian(model, p, policy, lu, V, w, out):
+    """Hessian of V^pi(state) in theta for one dense block, pi held fixed.
+
+    With X_k = d(R + gamma P V)/d theta_k at fixed V, Z = (I - gamma P)^{-1} X and Y = sum_s w_s phi(.|s,pi):
+    H_jk = gamma (Y_j . Z_k + Y_k . Z_j).
+    """
+    n_states, n = len(V), model.phi.shape[1]
+    Z = np.zeros((n, n_states))
+    Y = np.zeros((n, n_states))
+    for s in range(n_states):
+        row = s * model.num_actions + policy[s]
+        for i in range(model.indptr[row], model.indptr[row + 1]):
+            t = model.successor[i]
+            gain = model.discount * V[t]
+            if len(model.reward_next) > 0:
+                gain += model.reward_next[i]
+            for j in range(n):
+                Z[j, s] += gain * model.phi[i, j]
+                Y[j, t] += w[s] * model.phi[i, j]
+    for j in range(n):
+        solve_factored(lu, Z[j])
+    for j in range(n):
+        for k in range(j + 1):
+            total = 0.0
+            for s in range(n_states):
+                total += Y[j, s] * Z[k, s] + Y[k, s] * Z[j, s]
+            out[j * n + k] = model.discount * total
+
+
+@kernel
+def reduce_block(domain, hessian, b, B, half):
+    """B = basis' H basis for block b, from the lower triangle of its Hessian."""
+    n = domain.coord_ptr[b + 1] - domain.coord_ptr[b]
+    m = domain.free_ptr[b + 1] - domain.free_ptr[b]
+    at, hp = domain.basis_ptr[b], domain.hessian_ptr[b]
+    for a in range(n):
+        for j in range(m):
+            half[a, j] = 0.0
+    for a in range(n):
+        for c in range(a + 1):
+            value = hessian[hp + a * n + c]
+            if value != 0.0:
+                for j in range(m):
+                    half[a, j] += value * domain.basis[at + c * m + j]
+                if c != a:
+                    for j in range(m):
+                        half[c, j] += value * domain.basis[at + a * m + j]
+    for i in range(m):
+        for j in range(m):
+            B[i, j] = 0.0
+    for a in range(n):
+        for i in range(m):
+            value = domain.basis[at + a * m + i]
+            for j in range(i + 1):
+                B[i, j] += value * half[a, j]
+    for i in range(m):
+        for j in range(i):
+            B[j, i] = B[i, j]
+
+
+@kernel
+def value_features(model, V, row, weight, out):
+    """out = weight * phi_V(s, a) = weight * sum_s' phi(s'|s,a) V(s') for one (s, a) row."""
+    out[:] = 0.0
+    for i in range(model.indptr[row], model.indptr[row + 1]):
+        add_row(model, i, weight * V[model.successor[i]], out)
+
+
+@kernel
+def plan_at(model, theta, p, policy, lu, V):
+    """p, the optimal policy (from the one given) and V* at theta."""
+    probabilities(model, theta, p)
+    optimal_value(model, p, policy, lu, V)

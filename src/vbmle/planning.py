@@ -1,0 +1,131 @@
+"""Planning for a given theta: exact evaluation and optimal policies, with an error that is promised.
+
+    (T V)(s)    = max_a  R_theta(s,a) + gamma sum_s' P_theta(s'|s,a) V(s')      Bellman operator
+    V^pi        = (I - gamma P_pi)^{-1} R_pi                                    `evaluate`, exact
+    |V - V*|   <= gamma/(1-gamma) |V - V_before|                                after V = T V_before
+
+`plan` uses policy iteration (exact up to rounding) while dense factors are cheap, and modified policy
+iteration with MacQueen's bounds above. Tolerances are on the error of V, never on the residual.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
+
+from vbmle import validation
+from vbmle.model import LinearMixtureMDP
+from vbmle.validation import Floats, Ints
+
+DENSE_STATES = 1000
+"""Up to this many states policies are evaluated by dense factors."""
+
+METHODS = ("auto", "policy-iteration", "modified-policy-iteration")
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """An optimal policy for one theta.
+
+    V (S,), Q (S, A) and the greedy policy (S,); `error_bound` bounds |V - V*|, and `converged` says whether
+    it is within the tolerance asked for.
+    """
+
+    V: Floats
+    Q: Floats
+    policy: Ints
+    error_bound: float
+    converged: bool
+
+
+def plan(mdp: LinearMixtureMDP, theta: ArrayLike, tolerance: float = 1e-8, method: str = "auto") -> Plan:
+    """The optimal value and policy of the model at theta, within `tolerance` of V*.
+
+    theta must be feasible. Among actions whose values tie within rounding the lowest index is chosen.
+    """
+    from vbmle.kernels import value
+
+    p = mdp.transitions.probabilities(mdp.require_feasible(theta))
+    _require_tolerance(tolerance)
+    validation.one_of("method", method, METHODS)
+    policy, V = np.zeros(mdp.num_states, np.int64), np.zeros(mdp.num_states)
+    if method == "policy-iteration" or (method == "auto" and mdp.num_states <= DENSE_STATES):
+        lu = np.empty((mdp.num_states, mdp.num_states))
+        error = value.policy_iteration(mdp.flat, p, policy, lu, V) / (1.0 - mdp.discount)
+    else:
+        other = np.empty_like(V)
+        error = value.modified_policy_iteration(mdp.flat, p, policy, V, other, tolerance, 20, 10_000_000)
+    return _finish(mdp, p, V, float(error), tolerance)
+
+
+def value_iteration(mdp: LinearMixtureMDP, theta: ArrayLike, tolerance: float = 1e-8, sweeps: int | None = None) -> Plan:
+    """The paper's Algorithm 2: V = 1/(1-gamma), then V = T V, `sweeps` times or until the error is promised.
+
+    The error after a sweep is at most gamma/(1-gamma) max |T V - V|.
+    """
+    from vbmle.kernels import value
+
+    p = mdp.transitions.probabilities(mdp.require_feasible(theta))
+    _require_tolerance(tolerance)
+    limit = 10_000_000 if sweeps is None else validation.positive_integer("sweeps", sweeps)
+    V, other = np.full(mdp.num_states, 1.0 / (1.0 - mdp.discount)), np.empty(mdp.num_states)
+    policy = np.zeros(mdp.num_states, np.int64)
+    error = np.inf
+    for _ in range(limit):
+        low, high = value.sweep(mdp.flat, p, V, other, policy)
+        V, other = other, V
+        error = mdp.discount / (1.0 - mdp.discount) * max(-low, high, 0.0)
+        if sweeps is None and error <= tolerance:
+            break
+    return _finish(mdp, p, V, float(error), tolerance)
+
+
+def evaluate(mdp: LinearMixtureMDP, theta: ArrayLike, policy: ArrayLike) -> Floats:
+    """V^pi(.; theta) of a stationary deterministic policy (S,), by one linear solve."""
+    chosen = require_policy(mdp, policy)
+    p = mdp.transitions.probabilities(mdp.require_feasible(theta))
+    rows = np.arange(mdp.num_states) * mdp.num_actions + chosen
+    reward = expected_reward(mdp, p)[rows]
+    moves = mdp.transitions.csr(p)[rows]
+    if mdp.num_states <= DENSE_STATES:
+        return np.linalg.solve(np.eye(mdp.num_states) - mdp.discount * moves.toarray(), reward)
+    from scipy.sparse.linalg import spsolve
+
+    system = sparse.csc_array(sparse.eye_array(mdp.num_states) - mdp.discount * moves)
+    return np.asarray(spsolve(system, reward))
+
+
+def expected_reward(mdp: LinearMixtureMDP, p: Floats) -> Floats:
+    """R_theta by (s, a) row, from the transition probabilities p."""
+    if len(mdp.transition_reward) == 0:
+        return mdp.row_reward
+    return np.add.reduceat(p * mdp.transition_reward, mdp.transitions.indptr[:-1])
+
+
+def require_policy(mdp: LinearMixtureMDP, policy: ArrayLike) -> Ints:
+    """A policy as (S,) ints in range."""
+    array = np.asarray(policy)
+    validation.require_shape("policy", array, (mdp.num_states,), "(S,)")
+    if not np.issubdtype(array.dtype, np.integer):
+        raise ValueError(f"policy has type {array.dtype}; it needs whole numbers, one action per state")
+    bad = np.nonzero((array < 0) | (array >= mdp.num_actions))[0]
+    if len(bad):
+        raise ValueError(f"policy is {array[bad[0]]} at state {bad[0]}; actions are 0 to {mdp.num_actions - 1}")
+    return array.astype(np.int64)
+
+
+def _require_tolerance(tolerance: float) -> None:
+    if not (np.isfinite(tolerance) and tolerance > 0.0):
+        raise ValueError(f"tolerance is {tolerance}; it needs a positive finite number")
+
+
+def _finish(mdp: LinearMixtureMDP, p: Floats, V: Floats, error: float, tolerance: float) -> Plan:
+    weighted = p * V[mdp.transitions.successor]
+    Q = expected_reward(mdp, p) + mdp.discount * np.add.reduceat(weighted, mdp.transitions.indptr[:-1])
+    Q = Q.reshape(mdp.num_states, mdp.num_actions)
+    best = Q.max(axis=1, keepdims=True)
+    policy = np.argmax(Q >= best - 1e-12 * (1.0 + np.abs(best)), axis=1).astype(np.int64)
+    return Plan(V, Q, policy, error, error <= tolerance)

@@ -1,0 +1,90 @@
+"""Checks at the border: one ValueError each, that says what was wrong, where, and what would be right."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+
+def finite_array(name: str, value: ArrayLike, ndim: int | Sequence[int]) -> Floats:
+    """A float copy of `value`, refused when it has the wrong number of axes or holds NaN or infinity."""
+    array = np.array(value, dtype=np.float64, order="C")
+    allowed = (ndim,) if isinstance(ndim, int) else tuple(ndim)
+    if array.ndim not in allowed:
+        wanted = " or ".join(str(n) for n in allowed)
+        raise ValueError(f"{name} has {array.ndim} axes (shape {array.shape}); it needs {wanted}")
+    require_finite(name, array)
+    return array
+
+
+def require_finite(name: str, array: Floats) -> None:
+    """Refuse NaN and infinity, naming the first place."""
+    bad = ~np.isfinite(array)
+    if bad.any():
+        where = tuple(int(i) for i in np.argwhere(bad)[0])
+        raise ValueError(f"{name} is {array[where]} at index {where}; every entry must be finite")
+
+
+def require_shape(name: str, array: NDArray[np.generic], shape: tuple[int, ...], axes: str) -> None:
+    """Refuse an array whose shape is not `shape`; `axes` says what the axes mean."""
+    if array.shape != shape:
+        raise ValueError(f"{name} has shape {array.shape}; it needs {shape} = {axes}")
+
+
+def index(name: str, value: int, size: int) -> int:
+    """`value` as an int in 0 .. size-1."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):
+        raise ValueError(f"{name} is {value!r}; it needs a whole number from 0 to {size - 1}")
+    if not 0 <= value < size:
+        raise ValueError(f"{name} is {value}; it needs a whole number from 0 to {size - 1}")
+    return int(value)
+
+
+def non_negative(name: str, value: float) -> float:
+    """`value` as a finite float that is at least 0."""
+    number = float(value)
+    if not (np.isfinite(number) and number >= 0.0):
+        raise ValueError(f"{name} is {value}; it needs a finite number that is at least 0")
+    return number
+
+
+def positive_integer(name: str, value: int) -> int:
+    """`value` as an int that is at least 1."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer) or value < 1:
+        raise ValueError(f"{name} is {value!r}; it needs a whole number that is at least 1")
+    return int(value)
+
+
+def discount_factor(value: float) -> float:
+    """`value` as a float strictly between 0 and 1."""
+    number = float(value)
+    if not 0.0 < number < 1.0:
+        raise ValueError(f"discount is {value}; it needs a number strictly between 0 and 1")
+    return number
+
+
+def one_of(name: str, value: str, allowed: Sequence[str]) -> str:
+    """`value`, refused unless it is one of `allowed`."""
+    if value not in allowed:
+        choices = ", ".join(repr(item) for item in allowed)
+        raise ValueError(f"{name} is {value!r}; it needs one of {choices}")
+    return value
+
+
+def distribution(name: str, value: ArrayLike | None, size: int) -> Floats:
+    """A probability vector of length `size`; None means uniform."""
+    if value is None:
+        return np.full(size, 1.0 / size)
+    array = finite_array(name, value, 1)
+    require_shape(name, array, (size,), "(states,)")
+    if array.min() < 0.0:
+        raise ValueError(f"{name} is {array.min()} at state {int(array.argmin())}; probabilities are at least 0")
+    if abs(array.sum() - 1.0) > 1e-9:
+        raise ValueError(f"{name} sums to {array.sum()}; probabilities must sum to 1")
+    return array
