@@ -17,7 +17,7 @@ PACKAGE = ROOT / "src" / "vbmle"
 LAYERS: list[set[str]] = [
     {"errors", "validation", "kernels"},
     {"transitions", "polytope"},
-    {"model"},
+    {"flatten", "model"},
     {"planning"},
     {"estimation"},
     {"agents", "worlds"},
