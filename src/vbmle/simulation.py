@@ -84,7 +84,7 @@ def simulate(
         action = agent.act(state)
         acted = perf_counter()
         action = _require_action(agent, action, t, world.mdp.num_actions)
-        losses[t] = loss(np.asarray(agent.policy, dtype=np.int64).tobytes())[state]
+        losses[t] = loss(_key(agent))[state]
         next_state = world.next_state(state, action, uniforms[t + 1])
         if record_theta:
             thetas.append(np.array(agent.theta, dtype=np.float64))  # type: ignore[attr-defined]
@@ -110,6 +110,14 @@ def _require_action(agent: Player, action: int, t: int, count: int) -> int:
     if type(action) is int and 0 <= action < count:  # the common case, without building a message
         return action
     return validation.index(f"the action of {type(agent).__name__} in step {t + 1}", action, count)
+
+
+def _key(agent: Player) -> bytes:
+    """The policy in force, in a form that can be looked up."""
+    policy = np.asarray(agent.policy)
+    if policy.dtype.kind not in "iu":
+        raise ValueError(f"the policy of {type(agent).__name__} holds {policy.dtype}; it needs whole numbers")
+    return policy.astype(np.int64, copy=False).tobytes()
 
 
 def _loss(world: World) -> Callable[[bytes], list[float]]:

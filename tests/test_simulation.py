@@ -1,0 +1,294 @@
+"""Runs: regret against brute force, chance that comes from the seed alone, and clear refusals."""
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from vbmle import planning, simulation
+from vbmle.model import LinearMixtureMDP, World
+from vbmle.simulation import simulate
+from vbmle.testing import example_models
+from vbmle.worlds import hypercube, riverswim
+
+EXAMPLES = example_models()
+EXACT = 1e-10
+
+
+class Scripted:
+    """Plays a fixed list of policies, one after the other, around and around."""
+
+    def __init__(self, policies: list[Any]) -> None:
+        self.policies = [np.array(policy) for policy in policies]
+        self.steps = 0
+
+    @property
+    def policy(self) -> np.ndarray:
+        return self.policies[self.steps % len(self.policies)]
+
+    def act(self, state: int) -> int:
+        return int(self.policy[state])
+
+    def observe(self, state: int, action: int, next_state: int) -> None:
+        self.steps += 1
+
+
+def scripted(mdp: LinearMixtureMDP, count: int = 7, seed: int = 0) -> Scripted:
+    """A few random policies."""
+    rng = np.random.default_rng(seed)
+    return Scripted(list(rng.integers(mdp.num_actions, size=(count, mdp.num_states))))
+
+
+def dense(matrix: Any, mdp: LinearMixtureMDP) -> np.ndarray:
+    array = matrix.toarray() if sparse.issparse(matrix) else np.asarray(matrix)
+    return array.reshape(mdp.num_states, mdp.num_actions, mdp.num_states)
+
+
+def brute_value(world: World, policy: Any) -> np.ndarray:
+    """V^pi from dense arrays, reward included, in the units of the model."""
+    mdp = world.mdp
+    p = dense(mdp.transition(world.theta), mdp)
+    reward = mdp.row_reward.reshape(mdp.num_states, mdp.num_actions)
+    if len(mdp.transition_reward):
+        reward = (p * mdp.transitions.dense(mdp.transition_reward)).sum(axis=2)
+    at = np.arange(mdp.num_states)
+    return np.linalg.solve(np.eye(mdp.num_states) - mdp.discount * p[at, policy], reward[at, policy])
+
+
+def brute_best(world: World) -> np.ndarray:
+    """V* as the best of all policies, state by state."""
+    choices = itertools.product(range(world.mdp.num_actions), repeat=world.mdp.num_states)
+    return np.max([brute_value(world, list(policy)) for policy in choices], axis=0)
+
+
+# ---- regret
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_regret_is_that_of_all_policies_enumerated(name: str):
+    world, steps = EXAMPLES[name], 40
+    agent = scripted(world.mdp)
+    history = simulate(agent, world, steps, seed=3)
+    best, lost = brute_best(world), []
+    for t in range(steps):
+        policy = agent.policies[t % len(agent.policies)]
+        assert history.actions[t] == policy[history.states[t]]
+        lost.append((best - brute_value(world, policy))[history.states[t]])
+    np.testing.assert_allclose(history.regret, np.cumsum(lost), atol=steps * EXACT)
+
+
+@pytest.mark.parametrize("name", ["riverswim", "hypercube"])
+def test_the_best_policy_has_no_regret_and_regret_never_falls(name: str):
+    world = {"riverswim": riverswim, "hypercube": lambda: hypercube(4)}[name]()
+    best = Scripted([planning.plan(world.mdp, world.theta).policy])
+    assert simulate(best, world, 100).regret[-1] <= 100 * EXACT
+    assert (np.diff(simulate(scripted(world.mdp), world, 100).regret) >= 0.0).all()
+
+
+def test_regret_is_in_the_users_units():
+    """A reward of 10 r - 3 loses ten times what r loses."""
+    models = np.random.default_rng(0).dirichlet(np.ones(3), (2, 3, 2))
+    reward = np.random.default_rng(1).random((3, 2))
+    one, two = (
+        World(LinearMixtureMDP.from_models(list(models), r, 0.9, normalise_reward=True), [0.4, 0.6])
+        for r in (reward, 10 * reward - 3)
+    )
+    small, large = (simulate(scripted(world.mdp), world, 50) for world in (one, two))
+    np.testing.assert_array_equal(small.states, large.states)
+    np.testing.assert_allclose(large.regret, 10 * small.regret, atol=1e-8)
+    assert small.regret[-1] > 0.1
+
+
+def test_repeated_policies_are_evaluated_once(monkeypatch: pytest.MonkeyPatch):
+    world, seen = riverswim(), []
+    agent = scripted(world.mdp, count=5)
+    evaluate = planning.evaluate
+
+    def counted(mdp: LinearMixtureMDP, theta: Any, policy: Any) -> np.ndarray:
+        seen.append(bytes(np.asarray(policy, dtype=np.int64)))
+        return evaluate(mdp, theta, policy)
+
+    monkeypatch.setattr(planning, "evaluate", counted)
+    simulate(agent, world, 200)
+    assert len(seen) == 1 + len({policy.tobytes() for policy in agent.policies})  # and V*, once
+
+
+def test_a_policy_changed_in_place_is_noticed():
+    """Agents may hand out the same array each time: what counts is what it holds."""
+    world = riverswim()
+
+    class Turning(Scripted):
+        def observe(self, state: int, action: int, next_state: int) -> None:
+            self.policies[0][:] = 1
+
+    history = simulate(Turning([[0] * 6]), world, 20)
+    assert history.regret[0] > 1.0
+    np.testing.assert_allclose(history.regret[1:], history.regret[0], atol=EXACT)
+
+
+# ---- chance
+
+
+@pytest.mark.parametrize("name", ["riverswim, mixture", "sparse mixture", "paper"])
+def test_transitions_have_the_frequencies_of_the_truth(name: str):
+    """Each count within five standard errors: all of some 50 hold together with probability .9999."""
+    worlds = {"riverswim, mixture": riverswim(4, "mixture"), "sparse mixture": EXAMPLES["sparse mixture"]}
+    world = worlds.get(name) or EXAMPLES["paper, warm and with more states"]
+    steps = 20_000
+    history = simulate(scripted(world.mdp, count=50), world, steps, seed=11)
+    mdp, p = world.mdp, dense(world.mdp.transition(world.theta), world.mdp)
+    counts = np.zeros_like(p)
+    np.add.at(counts, (history.states, history.actions, history.next_states), 1.0)
+    assert counts.sum() == steps
+    visits = counts.sum(axis=2, keepdims=True)
+    spread = np.sqrt(visits * p * (1 - np.minimum(p, 1.0)))
+    assert (np.abs(counts - visits * p) <= 5 * spread + 1e-6).all()
+    assert (visits.reshape(-1) > 100).sum() >= mdp.num_states  # enough data to fail on
+
+
+def test_the_first_state_has_the_initial_law():
+    initial = [0.5, 0.0, 0.3, 0.2]
+    models = np.random.default_rng(0).dirichlet(np.ones(4), (1, 4, 1))
+    world = World(LinearMixtureMDP.from_models(list(models), np.zeros((4, 1)), 0.9, initial=initial), [1.0])
+    runs = 400
+    first = [simulate(Scripted([[0] * 4]), world, 1, seed=seed).states[0] for seed in range(runs)]
+    share = np.bincount(first, minlength=4) / runs
+    assert (np.abs(share - initial) <= 5 * np.sqrt(np.multiply(initial, 1 - np.array(initial)) / runs)).all()
+
+
+def test_the_path_is_connected():
+    world = EXAMPLES["simplex mixture"]
+    history = simulate(scripted(world.mdp), world, 100)
+    np.testing.assert_array_equal(history.states[1:], history.next_states[:-1])
+
+
+def test_the_seed_decides_and_nothing_else():
+    world = EXAMPLES["simplex mixture"]
+    one = simulate(scripted(world.mdp), world, 200, seed=5)
+    np.random.default_rng().random()  # chance elsewhere, and another run in between
+    other = simulate(scripted(world.mdp), world, 200, seed=6)
+    again = simulate(scripted(world.mdp), world, 200, seed=5)
+    np.testing.assert_array_equal(one.states, again.states)
+    np.testing.assert_array_equal(one.regret, again.regret)
+    assert not np.array_equal(one.states, other.states)
+
+
+def test_a_longer_run_begins_like_a_shorter_one():
+    world = EXAMPLES["simplex mixture"]
+    short, long = (simulate(scripted(world.mdp), world, steps, seed=5) for steps in (80, 200))
+    np.testing.assert_array_equal(short.next_states, long.next_states[:80])
+    np.testing.assert_array_equal(short.regret, long.regret[:80])
+
+
+def test_agents_with_the_same_seed_meet_the_same_chance():
+    """Where actions make no difference, all agents walk the same path."""
+    rows = np.random.default_rng(0).dirichlet(np.ones(5), 5)
+    models = [np.repeat(rows[:, None, :], 3, axis=1)]
+    world = World(LinearMixtureMDP.from_models(models, np.zeros((5, 3)), 0.9), [1.0])
+    one, two = (simulate(scripted(world.mdp, seed=seed), world, 100, seed=9) for seed in (0, 1))
+    assert not np.array_equal(one.actions, two.actions)
+    np.testing.assert_array_equal(one.states, two.states)
+
+
+# ---- what is recorded
+
+
+def test_shapes_and_types():
+    history = simulate(scripted(riverswim().mdp), riverswim(), 30)
+    for name in ("states", "actions", "next_states", "regret", "seconds"):
+        array = getattr(history, name)
+        assert array.shape == (30,)
+        assert array.dtype == (np.float64 if name in ("regret", "seconds") else np.int64)
+    assert history.thetas is None
+
+
+def test_seconds_are_those_of_act_and_observe(monkeypatch: pytest.MonkeyPatch):
+    """On a clock that only the agent moves: a second to act, two to observe, a hundred for all else."""
+    now = [0.0]
+    monkeypatch.setattr(simulation, "perf_counter", lambda: now[0])
+
+    class Slow(Scripted):
+        @property
+        def policy(self) -> np.ndarray:
+            now[0] += 100.0
+            return self.policies[0]
+
+        def act(self, state: int) -> int:
+            now[0] += 1.0
+            return int(self.policies[0][state])
+
+        def observe(self, state: int, action: int, next_state: int) -> None:
+            now[0] += 2.0
+
+    history = simulate(Slow([[1] * 6]), riverswim(), 10)
+    np.testing.assert_array_equal(history.seconds, 3.0)
+
+
+def test_thetas_are_those_in_force_when_acting():
+    class Counting(Scripted):
+        def __init__(self, policies: list[Any]) -> None:
+            super().__init__(policies)
+            self.theta = np.zeros(2)
+
+        def act(self, state: int) -> int:
+            self.theta += 1.0  # in place: what is recorded must be a copy
+            return super().act(state)
+
+    history = simulate(Counting([[1] * 6]), riverswim(), 5, record_theta=True)
+    assert history.thetas is not None
+    np.testing.assert_array_equal(history.thetas, np.repeat(np.arange(1.0, 6.0)[:, None], 2, axis=1))
+
+
+@pytest.mark.parametrize(("steps", "calls"), [(120, [50, 100, 120]), (100, [50, 100]), (3, [3])])
+def test_progress_is_told(steps: int, calls: list[int]):
+    told: list[int] = []
+    simulate(scripted(riverswim().mdp), riverswim(), steps, progress=told.append)
+    assert told == calls
+
+
+# ---- what is refused
+
+
+@pytest.mark.parametrize("action", [2, -1, 0.0, "right", None, True, np.array([0, 1])])
+def test_an_action_that_is_none_is_refused(action: Any):
+    class Confused(Scripted):
+        def act(self, state: int) -> int:
+            return action if self.steps == 4 else 1
+
+    with pytest.raises(ValueError, match=r"action of Confused in step 5 is .*from 0 to 1"):
+        simulate(Confused([[1] * 6]), riverswim(), 10)
+
+
+def test_numpy_integers_are_actions():
+    class Numpy(Scripted):
+        def act(self, state: int) -> Any:
+            return self.policy[state]
+
+    history = simulate(Numpy([[1] * 6]), riverswim(), 10)
+    np.testing.assert_array_equal(history.actions, 1)
+
+
+@pytest.mark.parametrize("policy", [[1] * 5, [1] * 5 + [2], [-1] * 6, [0.5] * 6])
+def test_a_policy_that_is_none_is_refused(policy: list[float]):
+    class Wrong(Scripted):
+        def act(self, state: int) -> int:
+            return 1
+
+    with pytest.raises(ValueError, match="policy"):
+        simulate(Wrong([policy]), riverswim(), 10)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"horizon": 0}, "horizon is 0"),
+        ({"horizon": 2.5}, "horizon is 2.5"),
+        ({"horizon": 5, "seed": -1}, "seed is -1"),
+        ({"horizon": 5, "record_theta": True}, "Scripted has no theta"),
+    ],
+)
+def test_bad_arguments_are_refused_by_name(settings: dict[str, Any], message: str):
+    with pytest.raises(ValueError, match=message):
+        simulate(scripted(riverswim().mdp), riverswim(), **settings)
