@@ -15,10 +15,11 @@ PACKAGE = ROOT / "src" / "vbmle"
 # A module may import from its own layer and from those above it in this list. A new module or package
 # directly under src/vbmle must be given its place here.
 LAYERS: list[set[str]] = [
-    {"errors", "validation", "kernels"},
+    {"storage", "validation", "kernels"},
     {"transitions", "polytope"},
     {"flatten", "model"},
     {"planning"},
+    {"starts", "solver", "certificate"},
     {"estimation"},
     {"agents", "worlds"},
     {"simulation", "theory", "testing"},

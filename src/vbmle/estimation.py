@@ -10,21 +10,19 @@ over the feasible set; f is not, because V* is not.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from vbmle import validation
-from vbmle.kernels.layout import Objective
 from vbmle.model import LinearMixtureMDP
-from vbmle.planning import DENSE_STATES
+from vbmle.solver import POOL, Solver, goal
 from vbmle.validation import Floats, Ints
 
 CONVERGED = 1e-7
 """The relative KKT residual up to which an estimate counts as converged."""
 
-MAX_ITERATIONS = 300
+SEARCHES = ("global", "local")
 
 
 class TransitionCounts:
@@ -46,7 +44,9 @@ class TransitionCounts:
     def add(self, state: int, action: int, next_state: int, times: int = 1) -> None:
         """Count a transition. One that no feasible theta allows is refused, and nothing is lost."""
         mdp = self.mdp
-        if not (0 <= state < mdp.num_states and 0 <= action < mdp.num_actions and 0 <= next_state < mdp.num_states):
+        if not (
+            0 <= state < mdp.num_states and 0 <= action < mdp.num_actions and 0 <= next_state < mdp.num_states
+        ):
             validation.index("state", state, mdp.num_states)
             validation.index("action", action, mdp.num_actions)
             validation.index("next_state", next_state, mdp.num_states)
@@ -92,92 +92,9 @@ class Estimate:
     upper_bound: float | None = None
 
 
-class Ascent:
-    """A solver that keeps its point, policy and active rows from one solve to the next.
-
-    `climb` goes from where it stands (or from a given theta) to a KKT point of the objective, never downhill.
-    """
-
-    def __init__(self, mdp: LinearMixtureMDP) -> None:
-        self.mdp, self._domain = mdp, mdp.flat_domain
-        states = mdp.num_states
-        factors = states if states <= DENSE_STATES else 0
-        self.y = np.zeros(int(self._domain.free_ptr[-1]))
-        self.theta = mdp.polytope.interior.copy()
-        self.policy = np.zeros(states, np.int64)
-        self.V = np.zeros(states)
-        self.active = np.zeros(len(self.y), np.int64)
-        self.active_count = np.zeros(len(self._domain.diameter), np.int64)
-        self._p = np.empty(mdp.transitions.count)
-        self._lu = np.empty((factors, factors))
-        self.objective, self.residual, self.gap, self.iterations = 0.0, np.inf, np.inf, 0
-
-    def start(self, theta: Floats) -> None:
-        """Stand at theta, moved inside the feasible set where it is outside."""
-        from vbmle.kernels.ascent import place
-
-        place(self._domain, theta, self.y)
-        self.active_count[:] = 0
-
-    def climb(self, goal: Objective, max_iterations: int = MAX_ITERATIONS) -> None:
-        """Go up to a KKT point of the goal."""
-        from vbmle.kernels.ascent import ascend
-
-        self.objective, self.residual, self.gap, self.iterations = ascend(
-            self.mdp.flat,
-            self._domain,
-            goal,
-            self.y,
-            self.theta,
-            self._p,
-            self.policy,
-            self._lu,
-            self.V,
-            self.active,
-            self.active_count,
-            max_iterations,
-        )
-
-    def plan(self) -> None:
-        """Set policy and V to the optimal ones at theta, starting from the policy at hand."""
-        from vbmle.kernels.objective import plan_at
-
-        plan_at(self.mdp.flat, self.theta, self._p, self.policy, self._lu, self.V)
-
-    def state(self) -> dict[str, NDArray[Any]]:
-        """What the next solve depends on, to be continued exactly by `restore`."""
-        names = ("y", "theta", "policy", "V", "active", "active_count")
-        return {f"ascent.{name}": getattr(self, name) for name in names}
-
-    def restore(self, state: dict[str, NDArray[Any]]) -> None:
-        """Continue from a `state`."""
-        for name in self.state():
-            getattr(self, name.removeprefix("ascent."))[...] = state[name]
-
-    def estimate(self, with_value: bool) -> Estimate:
-        """A copy of where it stands."""
-        return Estimate(
-            self.theta.copy(),
-            float(self.objective),
-            bool(self.residual <= CONVERGED),
-            float(self.residual),
-            float(self.gap),
-            self.policy.copy() if with_value else None,
-            self.V.copy() if with_value else None,
-        )
-
-
-NOTHING = np.zeros(0)
-
-
-def goal(
-    counts: TransitionCounts, ridge: float, bias: float = 0.0, state: int = 0, linear: Floats = NOTHING
-) -> Objective:
-    """The objective as the kernels see it."""
-    return Objective(counts.values, counts.observed, counts.num_observed, linear, ridge, bias, state)
-
-
-def log_likelihood(mdp: LinearMixtureMDP, counts: TransitionCounts, theta: ArrayLike, ridge: float = 1.0) -> float:
+def log_likelihood(
+    mdp: LinearMixtureMDP, counts: TransitionCounts, theta: ArrayLike, ridge: float = 1.0
+) -> float:
     """l(theta); minus infinity where an observed transition has probability 0."""
     point = mdp.require_theta(theta)
     _require_same(mdp, counts)
@@ -192,9 +109,9 @@ def log_likelihood(mdp: LinearMixtureMDP, counts: TransitionCounts, theta: Array
 def maximum_likelihood(mdp: LinearMixtureMDP, counts: TransitionCounts, ridge: float = 1.0) -> Estimate:
     """The maximiser of l over the feasible set."""
     _require_same(mdp, counts)
-    solver = Ascent(mdp)
+    solver = Solver(mdp)
     solver.climb(goal(counts, validation.non_negative("ridge", ridge)))
-    return solver.estimate(with_value=False)
+    return _estimate(solver, with_value=False)
 
 
 def value_biased(
@@ -203,17 +120,46 @@ def value_biased(
     state: int,
     bias: float,
     ridge: float = 1.0,
+    search: str = "global",
     start: ArrayLike | None = None,
+    certify: bool = False,
+    seed: int = 0,
 ) -> Estimate:
-    """A maximiser of l(theta) + bias * V*(state; theta) over the feasible set."""
+    """The maximiser of l(theta) + bias * V*(state; theta) over the feasible set.
+
+    search="global" looks in every basin it can think of (see `vbmle.solver`), "local" climbs from `start` only
+    (by default the interior point). `seed` orders and draws the starts of a global search.
+    """
     _require_same(mdp, counts)
+    validation.one_of("search", search, SEARCHES)
     state = validation.index("state", state, mdp.num_states)
-    bias = validation.non_negative("bias", bias)
-    solver = Ascent(mdp)
+    objective = goal(
+        counts, validation.non_negative("ridge", ridge), validation.non_negative("bias", bias), state
+    )
+    solver = Solver(mdp, places=1 if search == "local" else POOL, seed=seed)
     if start is not None:
         solver.start(mdp.require_theta(start))
-    solver.climb(goal(counts, validation.non_negative("ridge", ridge), bias, state))
-    return solver.estimate(with_value=True)
+    if search == "local":
+        solver.climb(objective)
+    else:
+        likely = Solver(mdp)
+        likely.climb(objective._replace(bias=0.0))
+        solver.search(objective, likely.theta)
+    if bias == 0.0:
+        solver.plan()
+    return _estimate(solver, with_value=True)
+
+
+def _estimate(solver: Solver, with_value: bool) -> Estimate:
+    return Estimate(
+        solver.theta.copy(),
+        solver.objective,
+        solver.residual <= CONVERGED,
+        solver.residual,
+        solver.gap,
+        solver.policy.copy() if with_value else None,
+        solver.V.copy() if with_value else None,
+    )
 
 
 def _require_same(mdp: LinearMixtureMDP, counts: TransitionCounts) -> None:

@@ -20,17 +20,17 @@ PRUNE_LIMIT = 20_000  # rows * free coordinates; above, solvers scan all rows an
 def flat_model(mdp: LinearMixtureMDP) -> Model:
     """Transitions, features and rewards. A product of several blocks always has sparse features."""
     rows = mdp.transitions
-    phi = rows.phi
-    if isinstance(phi, np.ndarray) and len(mdp.polytope.blocks) > 1:
-        phi = sparse.csr_array(phi)
-    dense = isinstance(phi, np.ndarray)
+    if isinstance(rows.phi, np.ndarray) and len(mdp.polytope.blocks) == 1:
+        dense, features = rows.phi, sparse.csr_array((0, rows.dimension))
+    else:
+        dense, features = np.zeros((0, rows.dimension)), sparse.csr_array(rows.phi)
     return Model(
         rows.indptr,
         rows.successor,
-        phi if dense else np.zeros((0, rows.dimension)),
-        np.zeros(1, np.int64) if dense else phi.indptr.astype(np.int64),
-        np.zeros(0, np.int64) if dense else phi.indices.astype(np.int64),
-        np.zeros(0) if dense else phi.data.astype(np.float64),
+        dense,
+        features.indptr.astype(np.int64),
+        features.indices.astype(np.int64),
+        features.data.astype(np.float64),
         mdp.row_reward,
         mdp.transition_reward,
         mdp.discount,

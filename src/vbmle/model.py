@@ -14,11 +14,9 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import zipfile
 from collections.abc import Sequence
 from functools import cached_property
-from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -27,16 +25,19 @@ from scipy import sparse
 from vbmle import flatten, polytope, transitions, validation
 from vbmle.kernels.layout import Domain, Model
 from vbmle.polytope import Constraints
+from vbmle.storage import load_npz, pack, save_npz, unpack
 from vbmle.transitions import Transitions
-from vbmle.validation import Bools, Floats
+from vbmle.validation import Floats
 
 DOMAINS = ("polytope", "simplex")
 FORMAT = "vbmle-model-1"
-Matrix = Floats | sparse.csr_array
+Matrix: TypeAlias = Floats | sparse.csr_array
 
 
 class LinearMixtureMDP:
     """A discounted MDP whose dynamics are linear in an unknown theta, with everything else known.
+
+    `from_models`, `tabular` and `bilinear` build the features for you.
 
     Parameters
     ----------
@@ -50,8 +51,6 @@ class LinearMixtureMDP:
     normalise_reward : map rewards linearly to [0, 1] instead of refusing others. Planning and estimation
         then work with the mapped reward, r = (user's r - reward_offset) / reward_scale; regret is reported in
         the user's units.
-
-    `from_models`, `tabular` and `bilinear` build the features for you.
     """
 
     def __init__(
@@ -69,7 +68,7 @@ class LinearMixtureMDP:
         states, actions, successors, dimension = phi.shape
         if min(phi.shape) == 0 or successors != states:
             raise ValueError(f"features has shape {phi.shape}; it needs (S, A, S, d) with no empty axis")
-        excluded = _mask("impossible", impossible, (states, actions, states))
+        excluded = validation.mask("impossible", impossible, (states, actions, states))
         rows = transitions.from_dense(phi, excluded)
         zero_at = np.argwhere(excluded & (np.abs(phi).max(axis=3) >= transitions.NEGLIGIBLE))
         constraints = Constraints(
@@ -77,7 +76,7 @@ class LinearMixtureMDP:
             transitions.compact(phi.sum(axis=2).reshape(states * actions, dimension)),
             phi[tuple(zero_at.T)].reshape(len(zero_at), dimension),
             [f"(s={s}, a={a}, s'={t})" for s, a, t in zero_at],
-            _probability("p_min", p_min),
+            validation.probability("p_min", p_min),
             validation.one_of("domain", domain, DOMAINS),
         )
         self._set(constraints, reward, discount, initial, normalise_reward, is_sparse=False)
@@ -102,7 +101,7 @@ class LinearMixtureMDP:
         if len(empty):
             state, action = divmod(int(empty[0]), self.num_actions)
             raise ValueError(f"(s={state}, a={action}) has no possible successor; every pair needs one")
-        self.row_reward, self.transition_reward = _reward(rows, reward)
+        self.row_reward, self.transition_reward = transitions.reward_tables(rows, reward)
         self.reward_offset, self.reward_scale = 0.0, 1.0
         self._check_reward(normalise_reward)
         self.polytope = polytope.build(constraints)
@@ -130,7 +129,9 @@ class LinearMixtureMDP:
         return f"(s={state}, a={action})"
 
     @classmethod
-    def _build(cls, constraints: Constraints, reward: ArrayLike | Matrix, discount: float, **rest: Any) -> Self:
+    def _build(
+        cls, constraints: Constraints, reward: ArrayLike | Matrix, discount: float, **rest: Any
+    ) -> Self:
         self = cls.__new__(cls)
         self._set(
             constraints,
@@ -166,20 +167,20 @@ class LinearMixtureMDP:
             arrays = [validation.finite_array(f"models[{k}]", m, 3) for k, m in enumerate(models)]
             for k, array in enumerate(arrays):
                 validation.require_shape(f"models[{k}]", array, arrays[0].shape, "the shape of models[0]")
-                _require_stochastic(f"models[{k}]", array)
+                validation.require_stochastic(f"models[{k}]", array)
             features = np.stack(arrays, axis=-1)
             return cls(features, reward, discount, p_min, impossible, initial, domain, normalise_reward)
         if not all(sparse.issparse(m) for m in models):
             raise ValueError("models mixes sparse and dense arrays; give all of them in one form")
         if impossible is not None:
             raise ValueError("impossible is for dense models; leave entries out of sparse models instead")
-        rows = _sparse_mixture([sparse.csr_array(m) for m in models])
+        rows = transitions.sparse_mixture([sparse.csr_array(m) for m in models])
         constraints = Constraints(
             rows,
             np.ones((len(rows.indptr) - 1, len(models))),
             np.zeros((0, len(models))),
             [],
-            _probability("p_min", p_min),
+            validation.probability("p_min", p_min),
             validation.one_of("domain", domain, DOMAINS),
         )
         return cls._build(
@@ -208,16 +209,23 @@ class LinearMixtureMDP:
             if states == 0 or pattern.shape[0] % states or pattern.shape[0] == 0:
                 raise ValueError(f"support has shape {pattern.shape}; a sparse one needs (S*A, S)")
         else:
-            mask = _mask("support", support, None)
+            mask = validation.mask("support", support, None)
             states = mask.shape[0]
             pattern = sparse.csr_array(mask.reshape(-1, states).astype(np.float64))
         rows = transitions.one_parameter_each(pattern, pattern.shape[0] // states)
         count = rows.count
-        sums = sparse.csr_array((np.ones(count), np.arange(count), rows.indptr), shape=(len(rows.indptr) - 1, count))
+        sums = sparse.csr_array(
+            (np.ones(count), np.arange(count), rows.indptr), shape=(len(rows.indptr) - 1, count)
+        )
         zeros = sparse.csr_array((0, count))
-        constraints = Constraints(rows, sums, zeros, [], _probability("p_min", p_min), "polytope")
+        constraints = Constraints(rows, sums, zeros, [], validation.probability("p_min", p_min), "polytope")
         return cls._build(
-            constraints, reward, discount, initial=initial, normalise_reward=normalise_reward, is_sparse=is_sparse
+            constraints,
+            reward,
+            discount,
+            initial=initial,
+            normalise_reward=normalise_reward,
+            is_sparse=is_sparse,
         )
 
     @classmethod
@@ -232,7 +240,9 @@ class LinearMixtureMDP:
         right = validation.finite_array("mu", mu, 2)
         states, actions, p = left.shape
         validation.require_shape("mu", right, (states, right.shape[1]), "(states of psi, q)")
-        features = np.einsum("sap,tq->satpq", left, right).reshape(states, actions, states, p * right.shape[1])
+        features = np.einsum("sap,tq->satpq", left, right).reshape(
+            states, actions, states, p * right.shape[1]
+        )
         return cls(features, reward, discount, **settings)
 
     def transition(self, theta: ArrayLike) -> Floats | sparse.csr_array:
@@ -298,7 +308,7 @@ class LinearMixtureMDP:
             "transition_reward": self.transition_reward,
         }
         for name, matrix in (("phi", rows.phi), ("sums", c.sums), ("zeros", c.zeros)):
-            arrays |= _pack(name, matrix)
+            arrays |= pack(name, matrix)
         return arrays
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -311,11 +321,11 @@ class LinearMixtureMDP:
         arrays, meta = load_npz(path, FORMAT, "a model written by LinearMixtureMDP.save")
         try:
             states, actions, _ = meta["shape"]
-            rows = Transitions(states, actions, arrays["indptr"], arrays["successor"], _unpack("phi", arrays))
+            rows = Transitions(states, actions, arrays["indptr"], arrays["successor"], unpack("phi", arrays))
             c = Constraints(
                 rows,
-                _unpack("sums", arrays),
-                _unpack("zeros", arrays),
+                unpack("sums", arrays),
+                unpack("zeros", arrays),
                 meta["zero_names"],
                 meta["p_min"],
                 meta["domain"],
@@ -323,7 +333,9 @@ class LinearMixtureMDP:
             by_transition = len(arrays["transition_reward"]) > 0
             reward = rows.csr(arrays["transition_reward"]) if by_transition else arrays["row_reward"]
             reward = reward if by_transition else reward.reshape(states, actions)
-            self = cls._build(c, reward, meta["discount"], initial=arrays["initial"], is_sparse=meta["is_sparse"])
+            self = cls._build(
+                c, reward, meta["discount"], initial=arrays["initial"], is_sparse=meta["is_sparse"]
+            )
         except (KeyError, IndexError, TypeError) as error:
             raise ValueError(f"{path} is a damaged model file: {error!r}") from error
         self.reward_offset, self.reward_scale = meta["reward_offset"], meta["reward_scale"]
@@ -364,127 +376,3 @@ class World:
 
     def __repr__(self) -> str:
         return f"World({self.mdp!r})"
-
-
-def save_npz(path: str | os.PathLike[str], arrays: dict[str, NDArray[Any]]) -> None:
-    """Write arrays aside and rename, so that a file is whole or absent."""
-    target = Path(path)
-    aside = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-    try:
-        with open(aside, "wb") as file:
-            np.savez_compressed(file, **arrays)
-        os.replace(aside, target)
-    finally:
-        aside.unlink(missing_ok=True)
-
-
-def load_npz(path: str | os.PathLike[str], form: str, what: str) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-    """The arrays and the metadata of a file written by `save_npz`; ValueError where it is not `what`."""
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
-        meta = json.loads(arrays.pop("meta").tobytes())
-        found = meta["format"]
-    except FileNotFoundError:
-        raise
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError, zipfile.BadZipFile) as error:
-        raise ValueError(f"{path} is not {what}: it is damaged or was written by something else") from error
-    if found != form:
-        raise ValueError(f"{path} is not {what}: its format is {found!r}, not {form!r}")
-    return arrays, meta
-
-
-def _pack(name: str, matrix: Matrix) -> dict[str, NDArray[Any]]:
-    if isinstance(matrix, np.ndarray):
-        return {name: matrix}
-    shape = np.array(matrix.shape)
-    return {
-        f"{name}.data": matrix.data,
-        f"{name}.indices": matrix.indices,
-        f"{name}.indptr": matrix.indptr,
-        f"{name}.shape": shape,
-    }
-
-
-def _unpack(name: str, arrays: dict[str, NDArray[Any]]) -> Matrix:
-    if name in arrays:
-        return arrays[name]
-    parts = (arrays[f"{name}.data"], arrays[f"{name}.indices"], arrays[f"{name}.indptr"])
-    return sparse.csr_array(parts, shape=tuple(arrays[f"{name}.shape"]))
-
-
-def _probability(name: str, value: float) -> float:
-    number = validation.non_negative(name, value)
-    if number > 1.0:
-        raise ValueError(f"{name} is {value}; a probability is at most 1")
-    return number
-
-
-def _mask(name: str, value: ArrayLike | None, shape: tuple[int, int, int] | None) -> Bools:
-    if value is None and shape is not None:
-        return np.zeros(shape, dtype=bool)
-    array = np.asarray(value)
-    if array.dtype != bool and not np.isin(array, (0, 1)).all():
-        raise ValueError(f"{name} holds values other than True and False; it needs a boolean (S, A, S) array")
-    if array.ndim != 3 or array.shape[0] != array.shape[2] or 0 in array.shape:
-        raise ValueError(f"{name} has shape {array.shape}; it needs (S, A, S)")
-    if shape is not None:
-        validation.require_shape(name, array, shape, "(S, A, S)")
-    return array.astype(bool)
-
-
-def _require_stochastic(name: str, model: Floats) -> None:
-    if model.min() < -1e-12:
-        where = tuple(int(i) for i in np.argwhere(model < -1e-12)[0])
-        raise ValueError(f"{name} is {model[where]:g} at (s, a, s') = {where}; probabilities are at least 0")
-    off = np.abs(model.sum(axis=2) - 1.0)
-    if off.max() > 1e-9:
-        state, action = np.unravel_index(off.argmax(), off.shape)
-        total = model[state, action].sum()
-        raise ValueError(f"{name} sums to {total:.9g} at (s={state}, a={action}); every row must sum to 1")
-
-
-def _sparse_mixture(models: list[sparse.csr_array]) -> Transitions:
-    """Dense feature rows on the union of the sparse models' patterns."""
-    rows, states = models[0].shape
-    if states == 0 or rows % states or rows == 0:
-        raise ValueError(f"models[0] has shape {models[0].shape}; a sparse model needs (S*A, S)")
-    union = sparse.csr_array((rows, states))
-    for k, model in enumerate(models):
-        validation.require_shape(f"models[{k}]", model, (rows, states), "the shape of models[0], (S*A, S)")
-        validation.require_finite(f"models[{k}]", model.data)
-        off = np.abs(np.asarray(model.sum(axis=1)).ravel() - 1.0)
-        if off.max() > 1e-9 or model.data.min(initial=0.0) < 0.0:
-            state, action = divmod(int(off.argmax()), rows // states)
-            raise ValueError(f"models[{k}] is no distribution at (s={state}, a={action}); rows are >= 0 and sum to 1")
-        union = union + (model > transitions.NEGLIGIBLE).astype(np.float64)
-    union = sparse.csr_array(union)
-    union.sort_indices()
-    phi = np.zeros((union.nnz, len(models)))
-    row_of = np.repeat(np.arange(rows), np.diff(union.indptr))
-    key = row_of * states + union.indices
-    for k, model in enumerate(models):
-        kept = sparse.coo_array(model)
-        value = kept.data > transitions.NEGLIGIBLE
-        at = np.searchsorted(key, kept.row[value].astype(np.int64) * states + kept.col[value])
-        phi[at, k] = kept.data[value]
-    indptr, successor = union.indptr.astype(np.int64), union.indices.astype(np.int64)
-    return Transitions(states, rows // states, indptr, successor, phi)
-
-
-def _reward(rows: Transitions, reward: ArrayLike | Matrix) -> tuple[Floats, Floats]:
-    """Reward by (s, a) row and, where it depends on the next state, by transition (else empty)."""
-    states, actions = rows.num_states, rows.num_actions
-    none = np.zeros(0)
-    if sparse.issparse(reward):
-        table = sparse.csr_array(reward)
-        validation.require_shape("reward", table, (states * actions, states), "(S*A, S)")
-        validation.require_finite("reward", table.data)
-        values = np.asarray(table[rows.row_of, rows.successor]).ravel().astype(np.float64)
-        return np.zeros(states * actions), values
-    array = validation.finite_array("reward", reward, (2, 3))
-    if array.ndim == 2:
-        validation.require_shape("reward", array, (states, actions), "(S, A)")
-        return array.reshape(-1), none
-    validation.require_shape("reward", array, (states, actions, states), "(S, A, S)")
-    return np.zeros(states * actions), array.reshape(-1, states)[rows.row_of, rows.successor]

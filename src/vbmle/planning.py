@@ -61,7 +61,9 @@ def plan(mdp: LinearMixtureMDP, theta: ArrayLike, tolerance: float = 1e-8, metho
     return _finish(mdp, p, V, float(error), tolerance)
 
 
-def value_iteration(mdp: LinearMixtureMDP, theta: ArrayLike, tolerance: float = 1e-8, sweeps: int | None = None) -> Plan:
+def value_iteration(
+    mdp: LinearMixtureMDP, theta: ArrayLike, tolerance: float = 1e-8, sweeps: int | None = None
+) -> Plan:
     """The paper's Algorithm 2: V = 1/(1-gamma), then V = T V, `sweeps` times or until the error is promised.
 
     The error after a sweep is at most gamma/(1-gamma) max |T V - V|.
@@ -113,7 +115,9 @@ def require_policy(mdp: LinearMixtureMDP, policy: ArrayLike) -> Ints:
         raise ValueError(f"policy has type {array.dtype}; it needs whole numbers, one action per state")
     bad = np.nonzero((array < 0) | (array >= mdp.num_actions))[0]
     if len(bad):
-        raise ValueError(f"policy is {array[bad[0]]} at state {bad[0]}; actions are 0 to {mdp.num_actions - 1}")
+        raise ValueError(
+            f"policy is {array[bad[0]]} at state {bad[0]}; actions are 0 to {mdp.num_actions - 1}"
+        )
     return array.astype(np.int64)
 
 
@@ -127,5 +131,5 @@ def _finish(mdp: LinearMixtureMDP, p: Floats, V: Floats, error: float, tolerance
     Q = expected_reward(mdp, p) + mdp.discount * np.add.reduceat(weighted, mdp.transitions.indptr[:-1])
     Q = Q.reshape(mdp.num_states, mdp.num_actions)
     best = Q.max(axis=1, keepdims=True)
-    policy = np.argmax(Q >= best - 1e-12 * (1.0 + np.abs(best)), axis=1).astype(np.int64)
+    policy = np.argmax(best - Q <= 1e-12 * (1.0 + np.abs(best)), axis=1).astype(np.int64)
     return Plan(V, Q, policy, error, error <= tolerance)

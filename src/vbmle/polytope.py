@@ -116,7 +116,9 @@ def row_norms(phi: Floats | sparse.csr_array) -> Floats:
 def _blocks(c: Constraints) -> list[Block]:
     if c.domain == "simplex":
         whole = np.arange(c.transitions.dimension)
-        return [_simplex(whole, 0.0)] if _is_plain_simplex(c) else [_general(c, whole, slice(None), slice(None))]
+        return (
+            [_simplex(whole, 0.0)] if _is_plain_simplex(c) else [_general(c, whole, slice(None), slice(None))]
+        )
     if _is_tabular(c):
         return _tabular(c)
     labels, row_labels = _components(c)
@@ -137,13 +139,13 @@ def _is_plain_simplex(c: Constraints) -> bool:
 def _is_tabular(c: Constraints) -> bool:
     """Whether each transition has a coordinate of its own with weight one."""
     phi = c.transitions.phi
-    if not sparse.issparse(phi) or phi.nnz != phi.shape[0] or phi.shape[0] != phi.shape[1] or c.zero_names:
+    if isinstance(phi, np.ndarray) or phi.nnz != phi.shape[0] or phi.shape[0] != phi.shape[1] or c.zero_names:
         return False
     return bool(np.all(phi.data == 1.0) and np.array_equal(np.sort(phi.indices), np.arange(phi.shape[1])))
 
 
 def _tabular(c: Constraints) -> list[Block]:
-    indptr, coordinate = c.transitions.indptr, c.transitions.phi.indices.astype(np.int64)
+    indptr, coordinate = c.transitions.indptr, sparse.csr_array(c.transitions.phi).indices.astype(np.int64)
     blocks = []
     for row in range(len(indptr) - 1):
         cols = coordinate[indptr[row] : indptr[row + 1]]
@@ -180,7 +182,9 @@ def _components(c: Constraints) -> tuple[Ints, Ints]:
 
     t = c.transitions
     phi = sparse.coo_array(t.phi)
-    acting = sparse.coo_array((np.ones(phi.nnz), (t.row_of[phi.row], phi.col)), (len(t.indptr) - 1, t.dimension))
+    acting = sparse.coo_array(
+        (np.ones(phi.nnz), (t.row_of[phi.row], phi.col)), (len(t.indptr) - 1, t.dimension)
+    )
     zeros = sparse.coo_array(c.zeros)
     link = sparse.vstack([acting, abs(sparse.coo_array(c.sums)), abs(zeros)]).tocsr()
     graph = sparse.block_array([[None, link], [link.T, None]]).tocsr()
@@ -203,27 +207,30 @@ def _general(c: Constraints, cols: Ints, mine: Bools | slice, mine_rows: Bools |
         phi, lower = np.vstack([phi, np.eye(len(cols))]), np.concatenate([lower, np.zeros(len(cols))])
         labels += [f"theta[{j}] >= 0" for j in cols]
         equal, target = np.vstack([equal, np.ones((1, len(cols)))]), np.append(target, 1.0)
-    center, basis = _solve_equalities(c, equal, target)
+    pairs = np.arange(c.sums.shape[0])[mine_rows]
+    center, basis = _solve_equalities(c, equal, target, pairs)
     return _inside(cols, center, _identifiable(phi, basis), phi, lower, labels)
 
 
 def _dense(matrix: Floats | sparse.csr_array) -> Floats:
-    return matrix.toarray() if sparse.issparse(matrix) else np.asarray(matrix)
+    return np.asarray(matrix) if isinstance(matrix, np.ndarray) else matrix.toarray()
 
 
-def _solve_equalities(c: Constraints, equal: Floats, target: Floats) -> tuple[Floats, Floats]:
+def _solve_equalities(c: Constraints, equal: Floats, target: Floats, pairs: Ints) -> tuple[Floats, Floats]:
     """The solutions of equal @ theta = target as center + basis @ y, basis orthonormal."""
     first = np.column_stack([equal, target])
+    if len(first) == 0:  # coordinates that act nowhere
+        return np.zeros(equal.shape[1]), np.eye(equal.shape[1])
     if (first == first[0]).all():  # all base models: one row says it all
         equal, target = equal[:1], target[:1]
     _, sigma, right = np.linalg.svd(equal, full_matrices=True)
     rank = int((sigma > RANK_TOLERANCE * max(1.0, sigma.max(initial=0.0))).sum())
-    center = np.linalg.lstsq(equal, target, rcond=RANK_TOLERANCE)[0]
+    center: Floats = np.linalg.lstsq(equal, target, rcond=RANK_TOLERANCE)[0].astype(np.float64)
     off = np.abs(equal @ center - target)
     if off.max() > 1e-8:
         row = int(off.argmax())
-        state, action = divmod(row, c.transitions.num_actions)
-        if row < c.transitions.num_states * c.transitions.num_actions:
+        if row < len(pairs):
+            state, action = divmod(int(pairs[row]), c.transitions.num_actions)
             what = f"the probabilities of (s={state}, a={action}) sum to 1 for no theta that serves the other rows"
         else:
             what = "the transitions declared impossible cannot all have probability 0 while the rows sum to 1"
@@ -241,7 +248,9 @@ def _identifiable(phi: Floats, basis: Floats) -> Floats:
     return basis @ right[:rank].T
 
 
-def _inside(cols: Ints, center: Floats, basis: Floats, phi: Floats, lower: Floats, labels: list[str]) -> Block:
+def _inside(
+    cols: Ints, center: Floats, basis: Floats, phi: Floats, lower: Floats, labels: list[str]
+) -> Block:
     """Move to an interior point; where there is none, first give up the directions in which P is flat."""
     while True:
         raw, slack = phi @ basis, phi @ center - lower
@@ -250,7 +259,9 @@ def _inside(cols: Ints, center: Floats, basis: Floats, phi: Floats, lower: Float
         fixed = norm <= RANK_TOLERANCE * size
         broken = np.nonzero(fixed & (slack < -FLAT * size))[0]
         if len(broken):
-            raise ValueError(f"the feasible set is empty: {labels[broken[0]]} cannot hold (misses by {-slack[broken[0]]:.3g})")
+            raise ValueError(
+                f"the feasible set is empty: {labels[broken[0]]} cannot hold (misses by {-slack[broken[0]]:.3g})"
+            )
         keep = np.nonzero(~fixed)[0]
         rows, offsets = raw[keep] / norm[keep, None], slack[keep] / norm[keep]
         if basis.shape[1] == 0:
@@ -259,7 +270,9 @@ def _inside(cols: Ints, center: Floats, basis: Floats, phi: Floats, lower: Float
         if depth < -FLAT:
             clash = keep[np.nonzero(duals > 1e-6)[0]][:4]
             together = "; ".join(labels[i] for i in clash)
-            raise ValueError(f"the feasible set is empty: these cannot hold together: {together} (best misses by {-depth:.3g})")
+            raise ValueError(
+                f"the feasible set is empty: these cannot hold together: {together} (best misses by {-depth:.3g})"
+            )
         center = center + basis @ y
         if depth > FLAT:
             offsets = offsets + rows @ y
@@ -271,23 +284,30 @@ def _inside(cols: Ints, center: Floats, basis: Floats, phi: Floats, lower: Float
         basis = basis @ right[rank:].T
 
 
-def _deepest(rows: Floats, offsets: Floats) -> tuple[Floats, float, Floats]:
-    """The y that maximises min_i (rows @ y + offsets), capped at 1; its depth; the multipliers."""
+def _deepest(rows: Floats, offsets: Floats, reach: float | None = 10.0) -> tuple[Floats, float, Floats]:
+    """The y that maximises min_i (rows @ y + offsets), capped at 1; its depth; the multipliers.
+
+    First near the centre: where two base models nearly agree, P reaches as far as 1e8.
+    """
     from scipy.optimize import linprog
 
     n, m = rows.shape
-    tolerance = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
-    result = linprog(
-        np.append(np.zeros(m), -1.0),
-        A_ub=np.column_stack([-rows, np.ones(n)]),
-        b_ub=offsets,
-        bounds=[(None, None)] * m + [(None, 1.0)],
-        method="highs",
-        options=tolerance,
-    )
-    if result.status != 0:
+    for tolerance in (1e-9, 1e-7):  # the solver gives up at the first in rare cases
+        result = linprog(
+            np.append(np.zeros(m), -1.0),
+            A_ub=np.column_stack([-rows, np.ones(n)]),
+            b_ub=offsets,
+            bounds=[(-reach if reach else None, reach)] * m + [(None, 1.0)],
+            method="highs",
+            options={"primal_feasibility_tolerance": tolerance, "dual_feasibility_tolerance": tolerance},
+        )
+        if result.status == 0:
+            break
+    else:
         raise ValueError(f"no interior point of the feasible set was found: {result.message}")
     y = result.x[:m]
+    if reach and result.x[m] < 1e-3:
+        return _deepest(rows, offsets, None)
     return y, float((rows @ y + offsets).min()), -result.ineqlin.marginals
 
 

@@ -12,8 +12,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 
+from vbmle import validation
 from vbmle.validation import Bools, Floats, Ints
 
 NEGLIGIBLE = 1e-12
@@ -106,3 +108,51 @@ def one_parameter_each(support: sparse.csr_array, num_actions: int) -> Transitio
         shape=(nnz, nnz),
     )
     return Transitions(pattern.shape[1], num_actions, indptr, pattern.indices.astype(np.int64), phi)
+
+
+def sparse_mixture(models: list[sparse.csr_array]) -> Transitions:
+    """Dense feature rows on the union of the sparse models' patterns."""
+    rows, states = models[0].shape
+    if states == 0 or rows % states or rows == 0:
+        raise ValueError(f"models[0] has shape {models[0].shape}; a sparse model needs (S*A, S)")
+    union = sparse.csr_array((rows, states))
+    for k, model in enumerate(models):
+        validation.require_shape(f"models[{k}]", model, (rows, states), "the shape of models[0], (S*A, S)")
+        validation.require_finite(f"models[{k}]", model.data)
+        off = np.abs(np.asarray(model.sum(axis=1)).ravel() - 1.0)
+        if off.max() > 1e-9 or model.data.min(initial=0.0) < 0.0:
+            state, action = divmod(int(off.argmax()), rows // states)
+            raise ValueError(
+                f"models[{k}] is no distribution at (s={state}, a={action}); rows are >= 0 and sum to 1"
+            )
+        union = union + (model > NEGLIGIBLE).astype(np.float64)
+    union = sparse.csr_array(union)
+    union.sort_indices()
+    phi = np.zeros((union.nnz, len(models)))
+    row_of = np.repeat(np.arange(rows), np.diff(union.indptr))
+    key = row_of * states + union.indices
+    for k, model in enumerate(models):
+        kept = sparse.coo_array(model)
+        value = kept.data > NEGLIGIBLE
+        at = np.searchsorted(key, kept.row[value].astype(np.int64) * states + kept.col[value])
+        phi[at, k] = kept.data[value]
+    indptr, successor = union.indptr.astype(np.int64), union.indices.astype(np.int64)
+    return Transitions(states, rows // states, indptr, successor, phi)
+
+
+def reward_tables(rows: Transitions, reward: ArrayLike | sparse.csr_array) -> tuple[Floats, Floats]:
+    """Reward by (s, a) row and, where it depends on the next state, by transition (else empty)."""
+    states, actions = rows.num_states, rows.num_actions
+    none = np.zeros(0)
+    if sparse.issparse(reward):
+        table = sparse.csr_array(reward)
+        validation.require_shape("reward", table, (states * actions, states), "(S*A, S)")
+        validation.require_finite("reward", table.data)
+        values = np.asarray(table[rows.row_of, rows.successor]).ravel().astype(np.float64)
+        return np.zeros(states * actions), values
+    array = validation.finite_array("reward", reward, (2, 3))
+    if array.ndim == 2:
+        validation.require_shape("reward", array, (states, actions), "(S, A)")
+        return array.reshape(-1), none
+    validation.require_shape("reward", array, (states, actions, states), "(S, A, S)")
+    return np.zeros(states * actions), array.reshape(-1, states)[rows.row_of, rows.successor]

@@ -84,7 +84,43 @@ def distribution(name: str, value: ArrayLike | None, size: int) -> Floats:
     array = finite_array(name, value, 1)
     require_shape(name, array, (size,), "(states,)")
     if array.min() < 0.0:
-        raise ValueError(f"{name} is {array.min()} at state {int(array.argmin())}; probabilities are at least 0")
+        raise ValueError(
+            f"{name} is {array.min()} at state {int(array.argmin())}; probabilities are at least 0"
+        )
     if abs(array.sum() - 1.0) > 1e-9:
         raise ValueError(f"{name} sums to {array.sum()}; probabilities must sum to 1")
     return array
+
+
+def probability(name: str, value: float) -> float:
+    """`value` as a float in [0, 1]."""
+    number = non_negative(name, value)
+    if number > 1.0:
+        raise ValueError(f"{name} is {value}; a probability is at most 1")
+    return number
+
+
+def mask(name: str, value: ArrayLike | None, shape: tuple[int, int, int] | None) -> Bools:
+    """A boolean (S, A, S) array of the given shape; None means nowhere."""
+    if value is None and shape is not None:
+        return np.zeros(shape, dtype=bool)
+    array = np.asarray(value)
+    if array.dtype != bool and not np.isin(array, (0, 1)).all():
+        raise ValueError(f"{name} holds values other than True and False; it needs a boolean (S, A, S) array")
+    if array.ndim != 3 or array.shape[0] != array.shape[2] or 0 in array.shape:
+        raise ValueError(f"{name} has shape {array.shape}; it needs (S, A, S)")
+    if shape is not None:
+        require_shape(name, array, shape, "(S, A, S)")
+    return array.astype(bool)
+
+
+def require_stochastic(name: str, model: Floats) -> None:
+    """Refuse an (S, A, S) array whose rows are not distributions."""
+    if model.min() < -1e-12:
+        where = tuple(int(i) for i in np.argwhere(model < -1e-12)[0])
+        raise ValueError(f"{name} is {model[where]:g} at (s, a, s') = {where}; probabilities are at least 0")
+    off = np.abs(model.sum(axis=2) - 1.0)
+    if off.max() > 1e-9:
+        state, action = np.unravel_index(off.argmax(), off.shape)
+        total = model[state, action].sum()
+        raise ValueError(f"{name} sums to {total:.9g} at (s={state}, a={action}); every row must sum to 1")

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vbmle.estimation import TransitionCounts
-from vbmle.model import LinearMixtureMDP, load_npz, save_npz
+from vbmle.model import LinearMixtureMDP
+from vbmle.storage import load_npz, save_npz
 from vbmle.validation import Floats, Ints, index
 
 FORMAT = "vbmle-agent-1"
@@ -49,10 +50,13 @@ class Agent(ABC):
         """The stationary policy in force, (S,) ints."""
 
     def _state(self) -> State:
+        """What was learnt, as arrays."""
         return {}
 
     def _restore(self, state: State) -> None:
-        pass
+        """Take over what `_state` gave."""
+        for name in state:
+            raise ValueError(f"{type(self).__name__} does not know what to do with {name!r}")
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the agent as .npz (no pickle): after `load`, act and observe go on exactly as before."""
@@ -77,7 +81,9 @@ class Agent(ABC):
             raise ValueError(f"{path} was saved on another model ({meta['model']}, not {mdp.fingerprint()})")
         missing = [name for name in meta["functions"] if name not in functions]
         if missing:
-            raise ValueError(f"{path} used a function for {missing[0]!r}; give it again: load(..., {missing[0]}=...)")
+            raise ValueError(
+                f"{path} used a function for {missing[0]!r}; give it again: load(..., {missing[0]}=...)"
+            )
         agent = cls(mdp, **meta["settings"], **functions)
         try:
             agent._restore(state)

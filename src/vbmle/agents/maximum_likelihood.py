@@ -9,8 +9,8 @@ It explores only by accident. Its estimate converges to some theta that predicts
 from __future__ import annotations
 
 from vbmle.agents.base import CountingAgent, State
-from vbmle.estimation import Ascent, goal
 from vbmle.model import LinearMixtureMDP
+from vbmle.solver import Solver, goal
 from vbmle.validation import Floats, Ints, non_negative
 
 
@@ -19,24 +19,24 @@ class MaximumLikelihood(CountingAgent):
 
     def __init__(self, mdp: LinearMixtureMDP, ridge: float = 1.0) -> None:
         super().__init__(mdp, ridge=non_negative("ridge", ridge))
-        self._ascent = Ascent(mdp)
-        self._ascent.plan()
+        self._solver = Solver(mdp)
+        self._solver.plan()
 
     @property
     def policy(self) -> Ints:
-        return self._ascent.policy
+        return self._solver.policy
 
     @property
     def theta(self) -> Floats:
-        return self._ascent.theta
+        return self._solver.theta
 
     def _decide(self, state: int) -> None:
-        self._ascent.climb(goal(self.counts, self.settings["ridge"]))
-        self._ascent.plan()
+        self._solver.climb(goal(self.counts, self.settings["ridge"]))
+        self._solver.plan()
 
     def _state(self) -> State:
-        return super()._state() | self._ascent.state()
+        return super()._state() | self._solver.state()
 
     def _restore(self, state: State) -> None:
         super()._restore(state)
-        self._ascent.restore(state)
+        self._solver.restore(state)

@@ -15,8 +15,9 @@ from collections.abc import Callable
 import numpy as np
 
 from vbmle.agents.base import CountingAgent, State
-from vbmle.estimation import Ascent, goal
+from vbmle.estimation import SEARCHES
 from vbmle.model import LinearMixtureMDP
+from vbmle.solver import POOL, Solver, goal
 from vbmle.validation import Floats, Ints, non_negative, one_of
 
 BIASES: dict[str, Callable[[int], float]] = {"sqrt": math.sqrt, "log": math.log1p}
@@ -37,16 +38,16 @@ class BiasedAgent(CountingAgent):
         scale = non_negative("bias_scale", bias_scale)
         super().__init__(mdp, bias=bias, bias_scale=scale, ridge=non_negative("ridge", ridge), **settings)
         self._schedule = bias if callable(bias) else BIASES[one_of("bias", bias, tuple(BIASES))]
-        self._ascent = Ascent(mdp)
-        self._ascent.plan()
+        self._solver = Solver(mdp)
+        self._solver.plan()
 
     @property
     def policy(self) -> Ints:
-        return self._ascent.policy
+        return self._solver.policy
 
     @property
     def theta(self) -> Floats:
-        return self._ascent.theta
+        return self._solver.theta
 
     def alpha(self) -> float:
         """The weight of the bias now, at t = observations + 1."""
@@ -57,11 +58,11 @@ class BiasedAgent(CountingAgent):
         return float(value)
 
     def _state(self) -> State:
-        return super()._state() | self._ascent.state()
+        return super()._state() | self._solver.state()
 
     def _restore(self, state: State) -> None:
         super()._restore(state)
-        self._ascent.restore(state)
+        self._solver.restore(state)
 
 
 class VBMLE(BiasedAgent):
@@ -73,11 +74,20 @@ class VBMLE(BiasedAgent):
         bias: str | Callable[[int], float] = "sqrt",
         bias_scale: float = 1.0,
         ridge: float = 1.0,
+        search: str = "global",
+        seed: int = 0,
     ) -> None:
-        super().__init__(mdp, bias, bias_scale, ridge)
+        one_of("search", search, SEARCHES)
+        super().__init__(mdp, bias, bias_scale, ridge, search=search, seed=seed)
+        self._solver = Solver(mdp, places=POOL if search == "global" else 1, seed=seed)
+        self._solver.plan()
 
     def _decide(self, state: int) -> None:
-        self._ascent.climb(goal(self.counts, self.settings["ridge"], self.alpha(), state))
+        objective = goal(self.counts, self.settings["ridge"], self.alpha(), state)
+        if self.settings["search"] == "local":
+            self._solver.climb(objective)
+        else:
+            self._solver.follow(objective, self.counts.total)
 
 
 class ApproximateVBMLE(BiasedAgent):
@@ -100,16 +110,16 @@ class ApproximateVBMLE(BiasedAgent):
     def _decide(self, state: int) -> None:
         from vbmle.kernels.objective import value_features
 
-        ascent, alpha = self._ascent, self.alpha()
-        last, best = ascent.theta.copy(), -math.inf
+        solver, alpha = self._solver, self.alpha()
+        last, best = solver.theta.copy(), -math.inf
         chosen: State = {}
         for action in range(self.mdp.num_actions):
             row = state * self.mdp.num_actions + action
-            value_features(self.mdp.flat, ascent.V, row, alpha, self._linear)
-            ascent.start(last)
-            ascent.climb(goal(self.counts, self.settings["ridge"], linear=self._linear))
-            if ascent.objective > best:
-                best = ascent.objective
-                chosen = {name: array.copy() for name, array in ascent.state().items()}
-        ascent.restore(chosen)
-        ascent.plan()
+            value_features(self.mdp.flat, solver.V, row, alpha, self._linear)
+            solver.start(last)
+            solver.climb(goal(self.counts, self.settings["ridge"], linear=self._linear))
+            if solver.objective > best:
+                best = solver.objective
+                chosen = {name: array.copy() for name, array in solver.state().items()}
+        solver.restore(chosen)
+        solver.plan()

@@ -123,15 +123,16 @@ def soften(B, g, diameter):
 
 
 @kernel
-def quadratic_model(model, domain, goal, p, policy, lu, V, w, hessian, curvature, g, y, d, active, counts, room):
-    """The step d over all blocks. Returns (all solved, residual, gap, rise that the gradient promises)."""
+def quadratic_model(
+    model, domain, goal, p, policy, lu, V, w, hessian, curvature, g, y, d, active, counts, room
+):
+    """The step d over all blocks. Returns (residual, gap, rise that the gradient promises)."""
     B, half, work = room
     use_value = len(curvature) > 0 and goal.bias > 0.0
     likelihood_hessian(model, domain, goal, p, hessian)
     if use_value:
         value_hessian(model, p, policy, lu, V, w, curvature)
     size, stationarity, complement, gap, rise = 1.0, 0.0, 0.0, 0.0, 0.0
-    solved = True
     for b in range(len(domain.coord_ptr) - 1):
         free, m = domain.free_ptr[b], domain.free_ptr[b + 1] - domain.free_ptr[b]
         if m == 0:
@@ -152,7 +153,6 @@ def quadratic_model(model, domain, goal, p, policy, lu, V, w, hessian, curvature
             if status == SOLVED:
                 break
             if share == 0.0:
-                solved = False
                 counts[b] = 0
                 db[:] = 0.0
                 break
@@ -161,7 +161,7 @@ def quadratic_model(model, domain, goal, p, policy, lu, V, w, hessian, curvature
             size = max(size, abs(gb[j]))
             rise += gb[j] * db[j]
         stationarity, complement, gap = max(stationarity, stat), max(complement, comp), gap + part
-    return solved, max(stationarity, complement) / size, gap, rise
+    return max(stationarity, complement) / size, gap, rise
 
 
 @kernel
@@ -229,7 +229,7 @@ def ascend(model, domain, goal, y, theta, p, policy, lu, V, active, counts, max_
     for iteration in range(max_iterations):
         gradient(model, goal, theta, p, policy, lu, V, w, full)
         reduce(domain, full, g)
-        solved, residual, gap, rise = quadratic_model(
+        residual, gap, rise = quadratic_model(
             model, domain, goal, p, policy, lu, V, w, hessian, curvature, g, y, d, active, counts, room
         )
         if residual <= TARGET or rise <= 0.0:

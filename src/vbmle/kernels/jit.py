@@ -29,4 +29,4 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
         )(function)
     finally:
         numba.config.CACHE_DIR = chosen
-    return compiled  # type: ignore[no-any-return]
+    return compiled

@@ -46,7 +46,10 @@ class Domain(NamedTuple):
 
 
 class Objective(NamedTuple):
-    """sum_i n_i log p_i - ridge/2 |theta|^2 + <linear, theta> + bias * V*(state; theta)."""
+    """sum_i n_i log p_i - ridge/2 |theta|^2 + <linear, theta> + bias * V*(state; theta).
+
+    Where `fixed`, V is that of the policy at hand instead of the optimal one.
+    """
 
     counts: Floats  # (nnz,)
     observed: Ints  # indices of the transitions with counts, the first `num_observed` of them
@@ -55,3 +58,16 @@ class Objective(NamedTuple):
     ridge: float
     bias: float
     state: int
+    fixed: bool
+
+
+class Pool(NamedTuple):
+    """Local maxima kept side by side: row k is one solver's point, policy, active rows and result."""
+
+    y: Floats  # (K + 1, free)
+    theta: Floats  # (K + 1, d)
+    policy: Ints  # (K + 1, S)
+    V: Floats  # (K + 1, S)
+    active: Ints  # (K + 1, free)
+    counts: Ints  # (K + 1, blocks)
+    result: Floats  # (K + 1, 3): objective, residual, gap

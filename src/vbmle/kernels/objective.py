@@ -1,6 +1,6 @@
 """The value-biased objective, its gradient and its Hessian, in theta and in the coordinates y of P.
 
-    f(theta) = sum_i n_i log p_i - ridge/2 |theta|^2 + <linear, theta> + bias * V*(state; theta)
+f(theta) = sum_i n_i log p_i - ridge/2 |theta|^2 + <linear, theta> + bias * V*(state; theta)
 """
 
 from __future__ import annotations
@@ -9,7 +9,14 @@ import numpy as np
 
 from vbmle.kernels.jit import kernel
 from vbmle.kernels.solve import solve_factored, solve_transposed
-from vbmle.kernels.value import adjoint_by_sweeps, modified_policy_iteration, policy_iteration, probabilities
+from vbmle.kernels.value import (
+    adjoint_by_sweeps,
+    factor_policy,
+    modified_policy_iteration,
+    policy_iteration,
+    probabilities,
+)
+
 
 @kernel
 def assemble(domain, y, theta):
@@ -67,7 +74,10 @@ def objective_value(model, goal, theta, p, policy, lu, V):
         for j in range(len(theta)):
             f += goal.linear[j] * theta[j]
     if goal.bias > 0.0:
-        optimal_value(model, p, policy, lu, V)
+        if goal.fixed:
+            factor_policy(model, p, policy, lu, V)
+        else:
+            optimal_value(model, p, policy, lu, V)
         f += goal.bias * V[goal.state]
     return f
 
@@ -146,7 +156,9 @@ def likelihood_hessian(model, domain, goal, p, hessian):
                 for z in range(model.f_indptr[i], model.f_indptr[i + 1]):
                     c = domain.place_of[model.f_indices[z]]
                     if c <= a:
-                        hessian[domain.hessian_ptr[b] + a * n + c] += weight * model.f_data[x] * model.f_data[z]
+                        hessian[domain.hessian_ptr[b] + a * n + c] += (
+                            weight * model.f_data[x] * model.f_data[z]
+                        )
     for b in range(len(domain.coord_ptr) - 1):
         n = domain.coord_ptr[b + 1] - domain.coord_ptr[b]
         for a in range(n):

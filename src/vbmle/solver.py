@@ -1,0 +1,158 @@
+"""The maximiser of likelihood plus value bias: local climbs, and a search over all basins.
+
+    f(theta) = sum n log p - ridge/2 |theta|^2 + <linear, theta> + bias * V*(state; theta)     over P
+
+A climb (see `vbmle.kernels.ascent`) ends at a KKT point. f has many of them, because V* is not concave, so a
+search keeps a pool of distinct local maxima and feeds it with starts
+
+    - near every vertex of P where they are few; else near the base models, or near the ends of P along the axes;
+    - at the interior point, the maximum-likelihood theta and points drawn at random from P;
+    - for product sets, between the incumbent and the model that is best for the controller everywhere;
+    - from the incumbent with another action in one state: climb for that policy, then freely.
+
+`search` tries all of them. `follow` is for problems that change a little from call to call, as an agent's do:
+it climbs again from the whole pool and tries one start in rotation, and searches in full whenever the number
+of observations has doubled. Both are deterministic given the seed, which orders and draws the starts. Among
+maxima that tie (1e-9 relative) the incumbent stays; at first that is the one found first in the seed's order.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vbmle.kernels.layout import Objective, Pool
+from vbmle.model import LinearMixtureMDP
+from vbmle.planning import DENSE_STATES
+from vbmle.starts import Starts
+from vbmle.validation import Floats, Ints
+
+if TYPE_CHECKING:
+    from vbmle.estimation import TransitionCounts
+
+NOTHING = np.zeros(0)
+POOL = 8
+"""How many local maxima a global search keeps."""
+
+
+def goal(
+    counts: TransitionCounts, ridge: float, bias: float = 0.0, state: int = 0, linear: Floats = NOTHING
+) -> Objective:
+    """The objective as the kernels see it."""
+    return Objective(counts.values, counts.observed, counts.num_observed, linear, ridge, bias, state, False)
+
+
+class Solver:
+    """Keeps its points, policies and active rows from one solve to the next.
+
+    With `places=1` it is a local solver; more places hold the local maxima of a search. The incumbent's
+    theta, policy, V, objective, residual and gap are the solver's result.
+    """
+
+    def __init__(self, mdp: LinearMixtureMDP, places: int = 1, seed: int = 0) -> None:
+        self.mdp, self._domain = mdp, mdp.flat_domain
+        states, free, blocks = mdp.num_states, int(self._domain.free_ptr[-1]), len(self._domain.diameter)
+        factors = states if states <= DENSE_STATES else 0
+        rows = places + 1  # one for scratch
+        self._pool = Pool(
+            np.zeros((rows, free)),
+            np.tile(mdp.polytope.interior, (rows, 1)),
+            np.zeros((rows, states), np.int64),
+            np.zeros((rows, states)),
+            np.zeros((rows, free), np.int64),
+            np.zeros((rows, blocks), np.int64),
+            np.zeros((rows, 3)),
+        )
+        self._size = 1
+        self._p, self._lu = np.empty(mdp.transitions.count), np.empty((factors, factors))
+        self._seed = seed
+        self._starts: Starts | None = None
+        self._turn, self._searched = 0, -1
+        self.theta: Floats = self._pool.theta[0]
+        self.policy: Ints = self._pool.policy[0]
+        self.V: Floats = self._pool.V[0]
+
+    @property
+    def objective(self) -> float:
+        return float(self._pool.result[0, 0])
+
+    @property
+    def residual(self) -> float:
+        return float(self._pool.result[0, 1])
+
+    @property
+    def gap(self) -> float:
+        return float(self._pool.result[0, 2])
+
+    @property
+    def starts(self) -> Starts:
+        """The starts of a search, made on first use."""
+        if self._starts is None:
+            self._starts = Starts(self.mdp, self._seed)
+        return self._starts
+
+    def start(self, theta: Floats) -> None:
+        """Stand at theta alone, moved inside the feasible set where it is outside."""
+        from vbmle.kernels.ascent import place
+
+        place(self._domain, theta, self._pool.y[0])
+        self._pool.counts[0] = 0
+        self._size = 1
+
+    def climb(self, objective: Objective) -> None:
+        """Go up to KKT points from where it stands."""
+        from vbmle.kernels.search import track
+
+        self._size = track(self.mdp.flat, self._domain, objective, self._pool, self._size, self._p, self._lu)
+
+    def plan(self) -> None:
+        """Set policy and V to the optimal ones at theta, starting from the policy at hand."""
+        from vbmle.kernels.objective import plan_at
+
+        plan_at(self.mdp.flat, self.theta, self._p, self.policy, self._lu, self.V)
+
+    def search(self, objective: Objective, likely: Floats) -> None:
+        """Climb from everywhere; `likely` is the maximum-likelihood theta."""
+        self.climb(objective)
+        self._try(objective, self.starts.all(self.theta, likely))
+        self._switch(objective, *self.starts.switches(objective.state))
+        # the neighbours of a new incumbent have not been tried
+        self._switch(objective, *self.starts.switches(objective.state))
+
+    def follow(self, objective: Objective, observations: int) -> None:
+        """Climb from the pool and one start more; search in full when observations have doubled."""
+        if observations >= 2 * self._searched:
+            self._searched = max(1, observations)
+            likely = Solver(self.mdp)
+            likely.climb(objective._replace(bias=0.0))
+            self.search(objective, likely.theta)
+            return
+        self.climb(objective)
+        self._turn += 1
+        self._try(objective, self.starts.one(self._turn, self.theta))
+        self._switch(objective, *self.starts.one_switch(self._turn, objective.state))
+
+    def _try(self, objective: Objective, starts: Floats) -> None:
+        from vbmle.kernels.search import try_starts
+
+        arguments = (self.mdp.flat, self._domain, objective, self._pool, self._size)
+        self._size = try_starts(*arguments, starts, self._p, self._lu)
+
+    def _switch(self, objective: Objective, states: Ints, actions: Ints) -> None:
+        from vbmle.kernels.search import try_switches
+
+        arguments = (self.mdp.flat, self._domain, objective, self._pool, self._size)
+        self._size = try_switches(*arguments, states, actions, self._p, self._lu)
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """What the next solve depends on, to be continued exactly by `restore`."""
+        arrays = {f"solver.{name}": array for name, array in self._pool._asdict().items()}
+        return arrays | {"solver.place": np.array([self._size, self._turn, self._searched])}
+
+    def restore(self, state: dict[str, NDArray[Any]]) -> None:
+        """Continue from a `state`."""
+        for name, array in self._pool._asdict().items():
+            array[...] = state[f"solver.{name}"]
+        self._size, self._turn, self._searched = (int(i) for i in state["solver.place"])
