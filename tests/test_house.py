@@ -19,7 +19,7 @@ LAYERS: list[set[str]] = [
     {"transitions", "polytope"},
     {"flatten", "model"},
     {"planning"},
-    {"starts", "solver", "certificate"},
+    {"counts", "starts", "solver", "certificate"},
     {"estimation"},
     {"agents", "worlds"},
     {"simulation", "theory", "testing"},

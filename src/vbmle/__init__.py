@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from vbmle.agents.base import Agent
     from vbmle.agents.maximum_likelihood import MaximumLikelihood
     from vbmle.agents.vbmle import VBMLE, ApproximateVBMLE
-    from vbmle.estimation import Estimate, TransitionCounts, log_likelihood, maximum_likelihood, value_biased
+    from vbmle.counts import TransitionCounts
+    from vbmle.estimation import Estimate, log_likelihood, maximum_likelihood, value_biased
     from vbmle.model import LinearMixtureMDP, World
     from vbmle.planning import Plan, evaluate, plan, value_iteration
     from vbmle.simulation import History, simulate
@@ -26,7 +27,7 @@ _HOME = {
     "LinearMixtureMDP": "vbmle.model",
     "MaximumLikelihood": "vbmle.agents.maximum_likelihood",
     "Plan": "vbmle.planning",
-    "TransitionCounts": "vbmle.estimation",
+    "TransitionCounts": "vbmle.counts",
     "VBMLE": "vbmle.agents.vbmle",
     "World": "vbmle.model",
     "evaluate": "vbmle.planning",

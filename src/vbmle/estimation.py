@@ -15,6 +15,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from vbmle import validation
+from vbmle.certificate import upper_bound
+from vbmle.counts import TransitionCounts
+from vbmle.kernels.layout import Objective
 from vbmle.model import LinearMixtureMDP
 from vbmle.solver import POOL, Solver, goal
 from vbmle.validation import Floats, Ints
@@ -22,55 +25,10 @@ from vbmle.validation import Floats, Ints
 CONVERGED = 1e-7
 """The relative KKT residual up to which an estimate counts as converged."""
 
+CERTIFIED = 1e-6
+"""The relative gap at which the work on a certificate ends."""
+
 SEARCHES = ("global", "local")
-
-
-class TransitionCounts:
-    """How often each possible transition was seen: n(s, a, s'), the sufficient statistic of the likelihood."""
-
-    def __init__(self, mdp: LinearMixtureMDP) -> None:
-        self.mdp = mdp
-        self.values: Floats = np.zeros(mdp.transitions.count)
-        self.observed: Ints = np.zeros(mdp.transitions.count, np.int64)
-        self.num_observed = 0
-        self._total = 0
-        self._possible = mdp.transitions.probabilities(mdp.polytope.interior) > 0.0
-
-    @property
-    def total(self) -> int:
-        """How many transitions were added."""
-        return self._total
-
-    def add(self, state: int, action: int, next_state: int, times: int = 1) -> None:
-        """Count a transition. One that no feasible theta allows is refused, and nothing is lost."""
-        mdp = self.mdp
-        if not (
-            0 <= state < mdp.num_states and 0 <= action < mdp.num_actions and 0 <= next_state < mdp.num_states
-        ):
-            validation.index("state", state, mdp.num_states)
-            validation.index("action", action, mdp.num_actions)
-            validation.index("next_state", next_state, mdp.num_states)
-        i = mdp.transitions.find(state, action, next_state)
-        if i < 0 or not self._possible[i]:
-            raise ValueError(
-                f"the transition (s={state}, a={action}, s'={next_state}) has probability 0 for every feasible "
-                "theta, yet it was observed; check the features and the impossible set (it was not counted)"
-            )
-        if self.values[i] == 0.0:
-            self.observed[self.num_observed] = i
-            self.num_observed += 1
-        self.values[i] += times
-        self._total += times
-
-    def load_values(self, values: Floats, observed: Ints) -> None:
-        """Replace all counts, in the order in which transitions were first observed."""
-        self.values = values.copy()
-        self.num_observed = len(observed)
-        self.observed[: len(observed)] = observed
-        self._total = int(values.sum())
-
-    def __repr__(self) -> str:
-        return f"TransitionCounts(total={self.total}, distinct={self.num_observed})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,7 +86,9 @@ def value_biased(
     """The maximiser of l(theta) + bias * V*(state; theta) over the feasible set.
 
     search="global" looks in every basin it can think of (see `vbmle.solver`), "local" climbs from `start` only
-    (by default the interior point). `seed` orders and draws the starts of a global search.
+    (by default the interior point). `seed` orders and draws the starts of a global search. certify=True also
+    returns `upper_bound`, which no feasible theta exceeds: found by branch and bound where the feasible set has
+    few vertices, crude elsewhere (see `vbmle.certificate`).
     """
     _require_same(mdp, counts)
     validation.one_of("search", search, SEARCHES)
@@ -145,12 +105,27 @@ def value_biased(
         likely = Solver(mdp)
         likely.climb(objective._replace(bias=0.0))
         solver.search(objective, likely.theta)
+    bound = _certify(solver, objective) if certify else None
     if bias == 0.0:
         solver.plan()
-    return _estimate(solver, with_value=True)
+    return _estimate(solver, with_value=True, upper_bound=bound)
 
 
-def _estimate(solver: Solver, with_value: bool) -> Estimate:
+def _certify(solver: Solver, objective: Objective) -> float:
+    """A bound on the maximum; where the search for it meets a better point, the solver moves there."""
+    likely = Solver(solver.mdp)
+    likely.climb(objective._replace(bias=0.0))
+    concave = likely.objective + max(likely.gap, 0.0)
+    if objective.bias == 0.0:
+        return max(concave, solver.objective)
+    tolerance = CERTIFIED * (1.0 + abs(solver.objective))
+    bound, better = upper_bound(solver.mdp, objective, solver.objective, concave, tolerance)
+    if better is not None:
+        solver.add(objective, better)
+    return max(bound, solver.objective)
+
+
+def _estimate(solver: Solver, with_value: bool, upper_bound: float | None = None) -> Estimate:
     return Estimate(
         solver.theta.copy(),
         solver.objective,
@@ -159,6 +134,7 @@ def _estimate(solver: Solver, with_value: bool) -> Estimate:
         solver.gap,
         solver.policy.copy() if with_value else None,
         solver.V.copy() if with_value else None,
+        upper_bound,
     )
 
 

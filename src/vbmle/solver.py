@@ -18,19 +18,17 @@ maxima that tie (1e-9 relative) the incumbent stays; at first that is the one fo
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vbmle.counts import TransitionCounts
 from vbmle.kernels.layout import Objective, Pool
 from vbmle.model import LinearMixtureMDP
 from vbmle.planning import DENSE_STATES
 from vbmle.starts import Starts
 from vbmle.validation import Floats, Ints
-
-if TYPE_CHECKING:
-    from vbmle.estimation import TransitionCounts
 
 NOTHING = np.zeros(0)
 POOL = 8
@@ -120,6 +118,10 @@ class Solver:
         self._switch(objective, *self.starts.switches(objective.state))
         # the neighbours of a new incumbent have not been tried
         self._switch(objective, *self.starts.switches(objective.state))
+
+    def add(self, objective: Objective, theta: Floats) -> None:
+        """Climb from theta too."""
+        self._try(objective, self.starts.place(theta)[None, :])
 
     def follow(self, objective: Objective, observations: int) -> None:
         """Climb from the pool and one start more; search in full when observations have doubled."""

@@ -32,16 +32,16 @@ class Starts:
 
     def all(self, incumbent: Floats, likely: Floats) -> Floats:
         """Every start, given the incumbent's and the maximum-likelihood theta."""
-        own = [self._place(likely)]
+        own = [self.place(likely)]
         if self._best is not None:
-            here = self._place(incumbent)
+            here = self.place(incumbent)
             own += [here + share * (self._best - here) for share in (0.05, 0.5, NEAR)]
         return np.vstack([*own, self._fixed])
 
     def one(self, turn: int, incumbent: Floats) -> Floats:
         """One start, in rotation."""
         if self._best is not None and turn % 4 == 0:
-            here = self._place(incumbent)
+            here = self.place(incumbent)
             return np.atleast_2d(here + (0.05, 0.5, NEAR)[turn // 4 % 3] * (self._best - here))
         return self._fixed[turn % len(self._fixed)][None, :]
 
@@ -61,7 +61,8 @@ class Starts:
         pair = self._pairs[turn // 2 % len(self._pairs)]
         return np.array([pair // actions]), np.array([pair % actions])
 
-    def _place(self, theta: Floats) -> Floats:
+    def place(self, theta: Floats) -> Floats:
+        """The coordinates y of theta, moved inside P where it is outside."""
         from vbmle.kernels.ascent import place
 
         y = np.empty(int(self._domain.free_ptr[-1]))

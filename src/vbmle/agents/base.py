@@ -14,7 +14,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from vbmle.estimation import TransitionCounts
+from vbmle.counts import TransitionCounts
 from vbmle.model import LinearMixtureMDP
 from vbmle.storage import load_npz, save_npz
 from vbmle.validation import Floats, Ints, index

@@ -87,9 +87,8 @@ def _most_violated(rows, slack, d, is_active, guess, num_guess, tolerance):
 
 
 @kernel
-def _add(frame, upper, direction, count):
+def _add(frame, upper, direction, count, n):
     """Rotate the frame so that the new normal has components in its first count + 1 directions only."""
-    n = frame.shape[0]
     for j in range(n - 1, count, -1):
         b = direction[j]
         if b == 0.0:
@@ -108,9 +107,8 @@ def _add(frame, upper, direction, count):
 
 
 @kernel
-def _drop(frame, upper, active, u, count, k):
+def _drop(frame, upper, active, u, count, k, n):
     """Forget the k-th active row and make the factor triangular again."""
-    n = frame.shape[0]
     for j in range(k, count - 1):
         active[j] = active[j + 1]
         u[j] = u[j + 1]
@@ -153,7 +151,7 @@ def solve_qp(B, g, rows, slack, d, active, num_guess, u, work):
     """Solve into d; active[:count] and multipliers u[:count] at the end. Returns (status, count).
 
     On entry active[:num_guess] are the rows to try first. work = (lower, frame, upper, direction, z, r,
-    guess, is_active): arrays of the problem's size, overwritten.
+    guess, is_active): arrays of at least the problem's size, overwritten.
     """
     lower, frame, upper, direction, z, r, guess, is_active = work
     n = len(g)
@@ -215,12 +213,12 @@ def solve_qp(B, g, rows, slack, d, active, num_guess, u, work):
                 for i in range(n):
                     d[i] += step * z[i]
             if primal <= dual:
-                _add(frame, upper, direction, count)
+                _add(frame, upper, direction, count, n)
                 active[count] = new
                 is_active[new] = True
                 count += 1
                 break
             is_active[active[blocking]] = False
-            _drop(frame, upper, active, u, count, blocking)
+            _drop(frame, upper, active, u, count, blocking, n)
             count -= 1
     return TOO_LONG, count

@@ -1,0 +1,57 @@
+"""Transition counts n(s, a, s'): all that the likelihood needs, so that no cost grows with the steps taken."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from vbmle import validation
+from vbmle.model import LinearMixtureMDP
+from vbmle.validation import Floats, Ints
+
+
+class TransitionCounts:
+    """How often each possible transition was seen: n(s, a, s'), the sufficient statistic of the likelihood."""
+
+    def __init__(self, mdp: LinearMixtureMDP) -> None:
+        self.mdp = mdp
+        self.values: Floats = np.zeros(mdp.transitions.count)
+        self.observed: Ints = np.zeros(mdp.transitions.count, np.int64)
+        self.num_observed = 0
+        self._total = 0
+        self._possible = mdp.transitions.probabilities(mdp.polytope.interior) > 0.0
+
+    @property
+    def total(self) -> int:
+        """How many transitions were added."""
+        return self._total
+
+    def add(self, state: int, action: int, next_state: int, times: int = 1) -> None:
+        """Count a transition. One that no feasible theta allows is refused, and nothing is lost."""
+        mdp = self.mdp
+        if not (
+            0 <= state < mdp.num_states and 0 <= action < mdp.num_actions and 0 <= next_state < mdp.num_states
+        ):
+            validation.index("state", state, mdp.num_states)
+            validation.index("action", action, mdp.num_actions)
+            validation.index("next_state", next_state, mdp.num_states)
+        i = mdp.transitions.find(state, action, next_state)
+        if i < 0 or not self._possible[i]:
+            raise ValueError(
+                f"the transition (s={state}, a={action}, s'={next_state}) has probability 0 for every feasible "
+                "theta, yet it was observed; check the features and the impossible set (it was not counted)"
+            )
+        if self.values[i] == 0.0:
+            self.observed[self.num_observed] = i
+            self.num_observed += 1
+        self.values[i] += times
+        self._total += times
+
+    def load_values(self, values: Floats, observed: Ints) -> None:
+        """Replace all counts, in the order in which transitions were first observed."""
+        self.values = values.copy()
+        self.num_observed = len(observed)
+        self.observed[: len(observed)] = observed
+        self._total = int(values.sum())
+
+    def __repr__(self) -> str:
+        return f"TransitionCounts(total={self.total}, distinct={self.num_observed})"
