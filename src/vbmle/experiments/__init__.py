@@ -1,0 +1,5 @@
+"""Experiments: what is run (spec), the loop (run), where it runs (compute) and what is kept (store)."""
+
+
+class InputError(ValueError):
+    """What the user asked for cannot be done; the message is one line that says what, where and what would."""

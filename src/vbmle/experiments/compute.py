@@ -1,0 +1,150 @@
+"""Where trials run. `concurrent.futures.Executor` is the seam: anything that opens one can do the work.
+
+At home that is a process pool. It breaks as a whole when one worker is killed, so what was in flight is then
+tried again one by one in a new pool, where a task that kills its worker can be told from the bystanders.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ProcessPoolExecutor, wait
+from types import TracebackType
+from typing import Self, TypeVar
+
+Task = TypeVar("Task")
+Result = TypeVar("Result")
+
+ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+"""On busy cores several BLAS threads per process make small linear algebra many times slower."""
+
+TRIES_ALONE = 2
+"""How often a task may kill a worker that has nothing else to do."""
+
+BREAKS_IN_A_ROW = 6
+"""Pools that break without finishing anything before the rest is given up."""
+
+
+class Lost:
+    """Stands for the result of a task whose worker died."""
+
+    message = "its worker process died, again and again (out of memory?)"
+
+
+def processors() -> int:
+    """How many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+class Workers:
+    """A pool that is opened again when it breaks, and whose processes are gone when the block is left.
+
+    `open_pool` makes the executor; by default a pool of `jobs` processes, one BLAS thread each.
+    """
+
+    def __init__(self, jobs: int, open_pool: Callable[[], Executor] | None = None) -> None:
+        self.jobs = jobs
+        self._open_pool = open_pool or (lambda: _process_pool(jobs))
+
+    def __enter__(self) -> Self:
+        self._environment = {name: os.environ.get(name) for name in ONE_THREAD}
+        os.environ.update(dict.fromkeys(ONE_THREAD, "1"))  # processes read it when they start
+        self._bystanders = set(multiprocessing.active_children())
+        self._pool = self._open_pool()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is not None:
+            self._kill()
+        self._pool.shutdown(wait=kind is None, cancel_futures=True)
+        for name, value in self._environment.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+    def results(
+        self, function: Callable[[Task], Result], tasks: Iterable[Task], at_once: int | None = None
+    ) -> Iterator[tuple[Task, Result | Lost]]:
+        """Each task with its result, in the order in which they finish."""
+        waiting, suspects, breaks = deque(tasks), deque[Task](), 0
+        window = at_once or 2 * self.jobs  # one that runs and one that waits for every worker
+        running: dict[Future[Result], Task] = {}
+        while waiting or running:
+            broken = self._submit(function, waiting, running, window)
+            finished, _ = wait(running, return_when=FIRST_COMPLETED)
+            for future in finished:
+                if isinstance(future.exception(), BrokenExecutor):
+                    broken = True
+                    continue
+                breaks = 0
+                yield running.pop(future), future.result()
+            if broken:
+                breaks += 1
+                suspects.extend(running.values())
+                running.clear()
+                self._reopen()
+                if breaks >= BREAKS_IN_A_ROW:
+                    suspects.extend(waiting)
+                    yield from ((task, Lost()) for task in suspects)
+                    return
+        for task in suspects:
+            yield task, self._alone(function, task)
+
+    def _submit(
+        self,
+        function: Callable[[Task], Result],
+        waiting: deque[Task],
+        running: dict[Future[Result], Task],
+        window: int,
+    ) -> bool:
+        """Fill the window; True if the pool turned out to be broken."""
+        while waiting and len(running) < window:
+            try:
+                running[self._pool.submit(function, waiting[0])] = waiting[0]
+            except BrokenExecutor:
+                return True
+            waiting.popleft()
+        return False
+
+    def _alone(self, function: Callable[[Task], Result], task: Task) -> Result | Lost:
+        for _ in range(TRIES_ALONE):
+            try:
+                return self._pool.submit(function, task).result()
+            except BrokenExecutor:
+                self._reopen()
+        return Lost()
+
+    def _reopen(self) -> None:
+        self._pool.shutdown(wait=True, cancel_futures=True)
+        self._pool = self._open_pool()
+
+    def _kill(self) -> None:
+        """End the worker processes now: what they do is not wanted any more."""
+        for process in set(multiprocessing.active_children()) - self._bystanders:
+            process.kill()
+
+
+def _process_pool(jobs: int) -> ProcessPoolExecutor:
+    # Spawned, not forked: a copy of a process that has threads (BLAS, polars) may stop for ever.
+    context = multiprocessing.get_context("spawn")
+    return ProcessPoolExecutor(jobs, mp_context=context, initializer=_start_worker)
+
+
+def _start_worker() -> None:
+    """Leave Ctrl-C to the parent, and do not outlive it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_die_with_parent, daemon=True).start()
+
+
+def _die_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)

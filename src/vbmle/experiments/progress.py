@@ -1,0 +1,108 @@
+"""How a run is shown: bars on a terminal, a few lines elsewhere. Both go to stderr; results go to stdout."""
+
+from __future__ import annotations
+
+import sys
+from time import monotonic
+from types import TracebackType
+from typing import Self, TextIO
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn
+from rich.progress import TimeRemainingColumn as Remaining
+from rich.text import Text
+
+QUIET_SECONDS = 20.0
+"""Time between two lines when nobody watches."""
+
+PREPARING = "preparing (compiling, which takes about a minute, on the first run only)"
+
+
+class Bars:
+    """A bar for every agent, with its rate and the time that remains."""
+
+    def __init__(self) -> None:
+        self._console = Console(stderr=True)
+        self._progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            _Rate(),
+            Remaining(compact=True),
+            console=self._console,
+        )
+        self._status = self._console.status(PREPARING)
+        self._tasks: dict[str, int] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._status.stop()
+        self._progress.stop()
+
+    def say(self, line: str) -> None:
+        self._console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+    def preparing(self) -> None:
+        self._status.start()
+
+    def begin(self, totals: dict[str, int], done: dict[str, int]) -> None:
+        self._status.stop()
+        self._progress.start()
+        for agent, total in totals.items():
+            self._tasks[agent] = self._progress.add_task(agent, total=total, completed=done[agent])
+
+    def finished(self, agent: str) -> None:
+        self._progress.advance(self._tasks[agent])  # type: ignore[arg-type]
+
+
+class Lines:
+    """A line now and then."""
+
+    def __init__(self, stream: TextIO | None = None) -> None:
+        self._stream = stream or sys.stderr
+        self._left, self._total, self._last = 0, 0, monotonic()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        pass
+
+    def say(self, line: str) -> None:
+        print(line, file=self._stream, flush=True)
+
+    def preparing(self) -> None:
+        self.say(PREPARING)
+
+    def begin(self, totals: dict[str, int], done: dict[str, int]) -> None:
+        self._total = sum(totals.values())
+        self._left = self._total - sum(done.values())
+        self.say(f"running {self._left} of {self._total} trials")
+        self._last = monotonic()
+
+    def finished(self, agent: str) -> None:
+        self._left -= 1
+        if monotonic() - self._last >= QUIET_SECONDS:
+            self.say(f"{self._total - self._left} of {self._total} trials done")
+            self._last = monotonic()
+
+
+class _Rate(ProgressColumn):
+    """Trials per second, or seconds per trial where they are long."""
+
+    def render(self, task: Task) -> Text:
+        speed = task.finished_speed or task.speed
+        if not speed:
+            return Text("")
+        return Text(f"{speed:.1f} trials/s" if speed >= 1.0 else f"{1.0 / speed:.1f} s/trial")
+
+
+def watch() -> Bars | Lines:
+    """What suits where the output goes."""
+    return Bars() if sys.stderr.isatty() else Lines()

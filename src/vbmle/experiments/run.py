@@ -1,0 +1,151 @@
+"""The loop: every trial of an experiment that has no record yet is run, and its record kept.
+
+Running again resumes. Workers only compute; this process alone writes, so that a worker may die anywhere.
+"""
+
+from __future__ import annotations
+
+import textwrap
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+from vbmle.experiments.compute import Lost, Workers
+from vbmle.experiments.spec import Experiment, Trial
+from vbmle.experiments.store import Record, Store
+from vbmle.simulation import simulate
+
+T = TypeVar("T")
+
+WARM_UP = 2
+"""Steps that compile, or load, all that an agent needs."""
+
+MESSAGE = 300
+"""Characters of an error that are shown; some libraries write pages."""
+
+
+class Watcher(Protocol):
+    """Who is told how a run goes on."""
+
+    def say(self, line: str) -> None:
+        """Something the user should know."""
+
+    def preparing(self) -> None:
+        """The kernels are being compiled, or loaded."""
+
+    def begin(self, totals: dict[str, int], done: dict[str, int]) -> None:
+        """Trials start: how many there are for each agent, and how many have a record already."""
+
+    def finished(self, agent: str) -> None:
+        """One more trial of an agent."""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A trial that raised, or whose worker died."""
+
+    trial: Trial
+    message: str
+    details: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.trial.name} failed: {self.message}\n  to see it again: {self.trial.recipe()}"
+
+
+@dataclass
+class Summary:
+    """What a run did."""
+
+    kept: int = 0
+    made: int = 0
+    failures: list[Failure] = field(default_factory=list)
+
+
+class Stopped(Exception):
+    """The run cannot go on, for a reason outside of it (a full disk); what is complete is kept."""
+
+
+def run(experiment: Experiment, folder: Path, jobs: int, watcher: Watcher) -> Summary:
+    """Run what is missing of an experiment in `jobs` processes; records go to `folder`."""
+    store = Store(folder, experiment)
+    store.begin()
+    trials, lines = store.missing()
+    for line in lines:
+        watcher.say(line)
+    summary = Summary(kept=len(experiment.plan()) - len(trials))
+    if trials:
+        with Workers(min(jobs, len(trials))) as workers:
+            watcher.preparing()
+            for _ in workers.results(prepare, _one_of_each(trials), at_once=1):
+                pass
+            watcher.begin(*_counts(experiment, trials))
+            for trial, result in workers.results(play, trials):
+                _keep(store, trial, result, summary)
+                watcher.finished(trial.agent)
+    return summary
+
+
+def _keep(store: Store, trial: Trial, result: Record | Failure | Lost, summary: Summary) -> None:
+    if isinstance(result, Lost):
+        summary.failures.append(Failure(trial, result.message))
+    elif isinstance(result, Failure):
+        summary.failures.append(result)
+    else:
+        try:
+            store.write(result)
+        except OSError as error:
+            reason = error.strerror or error
+            raise Stopped(f"cannot write {store.path(trial)} ({reason}); run again to go on") from None
+        summary.made += 1
+
+
+def play(trial: Trial) -> Record | Failure:
+    """One trial, in a worker: whatever it raises is its result, so that the others go on."""
+    return _guarded(_play, trial)
+
+
+def prepare(trial: Trial) -> Record | Failure | None:
+    """Compile what a trial needs, so that it is found on disk by every worker, and no clock sees it."""
+    return _guarded(_prepare, trial)
+
+
+def _play(trial: Trial) -> Record:
+    _prepare(trial)
+    world = trial.make_world()
+    history = simulate(trial.make_agent(world), world, trial.horizon, seed=trial.chance)
+    mdp = world.mdp
+    facts = {"states": mdp.num_states, "actions": mdp.num_actions, "dimension": mdp.dimension}
+    return Record(trial, {"regret": history.regret, "seconds": history.seconds}, facts)
+
+
+_prepared: set[tuple[str, str]] = set()
+
+
+def _prepare(trial: Trial) -> None:
+    """Once per process, agent and family of worlds."""
+    key = (trial.world_choice.name, trial.agent_choice.name)
+    if key not in _prepared:
+        world = trial.make_world()
+        simulate(trial.make_agent(world), world, WARM_UP)
+        _prepared.add(key)
+
+
+def _guarded(action: Callable[[Trial], T], trial: Trial) -> T | Failure:
+    try:
+        return action(trial)
+    except Exception as error:
+        message = " ".join(f"{type(error).__name__}: {error}".split())
+        return Failure(trial, textwrap.shorten(message, MESSAGE), traceback.format_exc())
+
+
+def _one_of_each(trials: list[Trial]) -> list[Trial]:
+    """A trial for every pair of a family of worlds and a kind of agent."""
+    return list({(t.world_choice.name, t.agent_choice.name): t for t in reversed(trials)}.values())[::-1]
+
+
+def _counts(experiment: Experiment, trials: list[Trial]) -> tuple[dict[str, int], dict[str, int]]:
+    total = experiment.trials * len(experiment.worlds)
+    missing = {agent: sum(trial.agent == agent for trial in trials) for agent in experiment.agents}
+    return dict.fromkeys(experiment.agents, total), {agent: total - n for agent, n in missing.items()}

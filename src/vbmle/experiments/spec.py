@@ -1,0 +1,146 @@
+"""An experiment is data: worlds x agents x trials, and a horizon.
+
+Chance is keyed by names. A trial is (experiment, world label, agent label, index); the seed of its world and
+the chance of its run come from a hash of (experiment, world label, index) alone, so every agent meets the same
+worlds with the same luck (paired), and adding an agent, a world or a trial changes no other record. Only what
+the agent itself draws has the agent's label in its key.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from vbmle import validation
+from vbmle.agents.base import Agent
+from vbmle.experiments import InputError, catalogue
+from vbmle.model import World
+
+
+class Choice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A world or an agent: its name in the catalogue, and the settings that differ from the defaults."""
+
+    name: str
+    settings: dict[str, Any] = {}
+
+    def call(self, *first: str, **seeds: int) -> str:
+        """The call that makes it, as text."""
+        written = [f"{key}={value!r}" for key, value in {**self.settings, **seeds}.items()]
+        return f"{self.name}({', '.join([*first, *written])})"
+
+
+class Experiment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Worlds and agents by the labels they have in the report, each with each, `trials` times."""
+
+    name: str
+    worlds: dict[str, Choice]
+    agents: dict[str, Choice]
+    trials: int
+    horizon: int
+
+    def __post_init__(self) -> None:
+        for field in ("trials", "horizon"):
+            try:
+                validation.positive_integer(field, getattr(self, field))
+            except ValueError as error:
+                raise InputError(f"{self.name}: {error}") from None
+        for kind, choices in (("world", self.worlds), ("agent", self.agents)):
+            if not choices:
+                raise InputError(f"{self.name}: there are no {kind}s; it needs at least one")
+            folders: dict[str, str] = {}
+            for label, choice in choices.items():
+                catalogue.require(kind, choice.name, choice.settings, f"{self.name}: {kind} {label!r}")
+                other = folders.setdefault(folder_name(label).lower(), label)
+                if other != label:
+                    raise InputError(f"{self.name}: {kind}s {other!r} and {label!r} need labels less alike")
+
+    def plan(self) -> list[Trial]:
+        """Every trial; the first of all worlds and agents come first, so that half a run is half of each."""
+        return [
+            Trial(self.name, world, agent, index, self.worlds[world], self.agents[agent], self.horizon)
+            for index in range(self.trials)
+            for world in self.worlds
+            for agent in self.agents
+        ]
+
+
+class Trial(msgspec.Struct, frozen=True):
+    """One run of one agent in one world: everything that its record depends on."""
+
+    experiment: str
+    world: str
+    agent: str
+    index: int
+    world_choice: Choice
+    agent_choice: Choice
+    horizon: int
+
+    @property
+    def name(self) -> str:
+        return f"{self.experiment}, world {self.world}, agent {self.agent}, trial {self.index}"
+
+    @property
+    def chance(self) -> int:
+        """The seed of the run: first state and transitions."""
+        return seed("chance", self.experiment, self.world, self.index)
+
+    def seeds(self) -> dict[str, int]:
+        """What the run, the world and the agent are seeded with; the latter two only if they ask for it."""
+        asked = {"world": self._world_seed(), "agent": self._agent_seed()}
+        return {"chance": self.chance} | {name: found["seed"] for name, found in asked.items() if found}
+
+    def make_world(self) -> World:
+        maker = catalogue.worlds()[self.world_choice.name]
+        return maker(**self.world_choice.settings, **self._world_seed())
+
+    def make_agent(self, world: World) -> Agent:
+        maker = catalogue.agents()[self.agent_choice.name]
+        return maker(world.mdp, **self.agent_choice.settings, **self._agent_seed())
+
+    def recipe(self) -> str:
+        """One line of Python that runs this trial again."""
+        world = self.world_choice.call(**self._world_seed())
+        agent = self.agent_choice.call("w.mdp", **self._agent_seed())
+        run = f"vbmle.simulate(vbmle.{agent}, w, {self.horizon}, seed={self.chance})"
+        return f"import vbmle; w = vbmle.worlds.{world}; {run}"
+
+    def _world_seed(self) -> dict[str, int]:
+        maker = catalogue.worlds()[self.world_choice.name]
+        return _seed_if_asked(maker, self.world_choice, "world", self.experiment, self.world, self.index)
+
+    def _agent_seed(self) -> dict[str, int]:
+        maker = catalogue.agents()[self.agent_choice.name]
+        key = ("agent", self.experiment, self.world, self.agent, self.index)
+        return _seed_if_asked(maker, self.agent_choice, *key)
+
+    def fingerprint(self, code: str) -> str:
+        """A hash of all that decides the record, `code` (the version of the sources) included."""
+        return _digest([code, msgspec.to_builtins(self)])[:16]
+
+
+def seed(*key: str | int) -> int:
+    """A seed in 0 .. 2^63 - 1 that belongs to this key, on every machine and for ever."""
+    entropy = int(_digest(list(key)), 16)
+    state = np.random.SeedSequence(entropy).generate_state(1, np.uint64)
+    return int(state[0] >> np.uint64(1))
+
+
+def folder_name(label: str) -> str:
+    """A label as the name of a file or folder."""
+    return re.sub(r"[^A-Za-z0-9_.=+]+", "-", label).strip("-.") or "unnamed"
+
+
+def _seed_if_asked(maker: Callable[..., Any], choice: Choice, *key: str | int) -> dict[str, int]:
+    """The argument `seed`, if there is one and the settings leave it open."""
+    asked = "seed" in catalogue.settings_of(maker) and "seed" not in choice.settings
+    return {"seed": seed(*key)} if asked else {}
+
+
+def _digest(value: Any) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()

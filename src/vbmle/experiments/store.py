@@ -1,0 +1,242 @@
+"""What is kept of an experiment: one Parquet file per trial, and the spec beside them.
+
+    DIR/records/<experiment>/experiment.json
+    DIR/records/<experiment>/<world>/<agent>/trial-0003.parquet      step, regret, seconds
+    DIR/set-aside/...                                                what was damaged or made by other settings
+
+Each file carries the fingerprint of all that its numbers depend on, the seeds, the versions and a checksum, and
+is written under another name first: a file under its own name is complete. No comparison reads the timings.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import polars as pl
+
+from vbmle.experiments import InputError
+from vbmle.experiments.spec import Experiment, Trial, folder_name
+from vbmle.validation import Floats
+
+FORMAT = "vbmle-record-1"
+UNREADABLE = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError, KeyError)
+"""What reading a damaged file may raise."""
+
+FOREIGN = "other settings, or made by another version of the code"
+
+BYSTANDERS = {"cli.py", "experiments", "report"}
+"""Parts of the package that no number in a record depends on."""
+
+
+class DamagedError(ValueError):
+    """A file that cannot be read, or whose numbers are not those that were written."""
+
+
+class ForeignError(ValueError):
+    """A record of something else."""
+
+
+@dataclass(frozen=True, eq=False)
+class Record:
+    """One finished trial: columns of equal length, and what is known about them."""
+
+    trial: Trial
+    columns: dict[str, Floats]
+    facts: dict[str, int]
+    """States, actions and dimension of the world."""
+
+
+@dataclass(frozen=True, eq=False)
+class Results:
+    """An experiment and the records there are of it, for the report."""
+
+    experiment: Experiment
+    records: list[Record]
+    about: dict[str, str]
+    """Versions and machine."""
+    left_out: list[str]
+    """Why files in the folder are not among the records, one line each."""
+
+
+class Store:
+    """The records of one experiment in a folder."""
+
+    def __init__(self, folder: Path, experiment: Experiment, code: str | None = None) -> None:
+        self.folder = folder
+        self.experiment = experiment
+        self.code = code or code_version()
+        self.home = folder / "records" / folder_name(experiment.name)
+
+    def path(self, trial: Trial) -> Path:
+        return (
+            self.home
+            / folder_name(trial.world)
+            / folder_name(trial.agent)
+            / f"trial-{trial.index:04d}.parquet"
+        )
+
+    def begin(self) -> None:
+        """Write down what is about to be run."""
+        note = {
+            "format": FORMAT,
+            "code": self.code,
+            "about": about(),
+            "experiment": msgspec.to_builtins(self.experiment),
+        }
+        try:
+            self.home.mkdir(parents=True, exist_ok=True)
+            _replace(self.home / "experiment.json", json.dumps(note, indent=1).encode())
+        except OSError as error:
+            raise InputError(f"--out {self.folder}: cannot write there ({error.strerror})") from None
+
+    def write(self, record: Record) -> None:
+        """Keep a record: aside first, then under its name."""
+        trial, path = record.trial, self.path(record.trial)
+        meta = {
+            "format": FORMAT,
+            "fingerprint": trial.fingerprint(self.code),
+            "trial": msgspec.to_builtins(trial),
+            "seeds": trial.seeds(),
+            "facts": record.facts,
+            "about": about(),
+            "checksum": _checksum(record.columns),
+        }
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part = path.with_suffix(".part")
+        try:
+            frame = pl.DataFrame({"step": np.arange(1, trial.horizon + 1), **record.columns})
+            frame.write_parquet(part, metadata={"vbmle": json.dumps(meta)})
+            os.replace(part, path)
+        finally:
+            part.unlink(missing_ok=True)
+
+    def read(self, trial: Trial) -> Record:
+        """The record of a trial; DamagedError or ForeignError if what is there is not it."""
+        path = self.path(trial)
+        try:
+            meta = json.loads(pl.read_parquet_metadata(path)["vbmle"])
+            fingerprint, checksum, facts = meta["fingerprint"], meta["checksum"], meta["facts"]
+            # Read whole before it is parsed: a file that shrinks meanwhile must not be mapped.
+            frame = pl.read_parquet(path, memory_map=False)
+            columns = {name: frame[name].to_numpy() for name in frame.columns if name != "step"}
+        except UNREADABLE as error:
+            raise DamagedError(f"{path} is damaged ({type(error).__name__})") from None
+        if checksum != _checksum(columns):
+            raise DamagedError(f"{path} is damaged (its numbers do not match their checksum)")
+        if fingerprint != trial.fingerprint(self.code):
+            raise ForeignError(f"{path}: {FOREIGN}")
+        return Record(trial, columns, facts)
+
+    def missing(self) -> tuple[list[Trial], list[str]]:
+        """The trials without a record, and lines about what had to be set aside because it is not theirs."""
+        trials, lines, foreign = [], [], 0
+        for trial in self.experiment.plan():
+            if self.path(trial).exists():
+                try:
+                    self.read(trial)
+                    continue
+                except ForeignError:
+                    foreign += 1
+                except DamagedError as error:
+                    lines.append(f"{error}: set aside and run again")
+                self._set_aside(self.path(trial))
+            trials.append(trial)
+        if foreign:
+            lines.append(
+                f"records with {FOREIGN}: {foreign}, set aside in {self.folder / 'set-aside'} and run again"
+            )
+        return trials, lines
+
+    def _set_aside(self, path: Path) -> None:
+        """Move a file out of the way; nothing is overwritten."""
+        target = self.folder / "set-aside" / path.relative_to(self.folder / "records")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        count = 0
+        while target.exists():
+            count += 1
+            target = target.with_name(f"{path.stem}-{count}{path.suffix}")
+        os.replace(path, target)
+
+
+def load(folder: Path) -> list[Results]:
+    """Every experiment that a folder holds."""
+    found = [_results(folder, note) for note in sorted((folder / "records").glob("*/experiment.json"))]
+    if not found:
+        raise InputError(
+            f"{folder}: there are no records (no {folder / 'records' / '*' / 'experiment.json'})"
+        )
+    return found
+
+
+def _results(folder: Path, path: Path) -> Results:
+    try:
+        note = json.loads(path.read_bytes())
+        experiment = msgspec.convert(note["experiment"], Experiment)
+        store, facts = Store(folder, experiment, note["code"]), dict(note["about"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{path}: it does not describe an experiment ({error})") from None
+    records, left_out = [], []
+    foreign = set(store.home.glob("*/*/trial-*.parquet"))
+    for trial in experiment.plan():
+        if store.path(trial) in foreign:
+            try:
+                records.append(store.read(trial))
+            except ForeignError:
+                continue
+            except DamagedError as error:
+                left_out.append(str(error))
+            foreign.remove(store.path(trial))
+    if foreign:
+        left_out.append(f"records with {FOREIGN}: {len(foreign)}")
+    return Results(experiment, records, facts, left_out)
+
+
+@cache
+def code_version() -> str:
+    """The version, and a hash of the sources: records made by other code are not mixed with ours."""
+    root = Path(__file__).parents[1]
+    total = hashlib.sha256()
+    for path in sorted(root.rglob("*.py")):
+        part = path.relative_to(root)
+        if part.parts[0] not in BYSTANDERS:
+            total.update(part.as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    return f"{_version('vbmle')}+{total.hexdigest()[:12]}"
+
+
+@cache
+def about() -> dict[str, str]:
+    """Versions and machine."""
+    found = {name: _version(name) for name in ("vbmle", "numpy", "scipy", "numba", "polars")}
+    machine = f"{platform.system()} {platform.machine()}, {os.cpu_count()} processors"
+    return found | {"python": platform.python_version(), "machine": machine}
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "unknown"
+
+
+def _checksum(columns: Mapping[str, Any]) -> str:
+    total = hashlib.sha256()
+    for name, column in columns.items():
+        total.update(name.encode() + b"\0" + np.ascontiguousarray(column, dtype=np.float64).tobytes())
+    return total.hexdigest()
+
+
+def _replace(path: Path, content: bytes) -> None:
+    part = path.with_suffix(".part")
+    part.write_bytes(content)
+    os.replace(part, path)

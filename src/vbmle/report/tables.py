@@ -1,0 +1,158 @@
+"""Tables: as data, as CSV, and on the terminal."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+
+from vbmle.report import published, statistics
+from vbmle.report.data import Runs, WorldRuns
+
+Value = str | int | float | None
+Row = dict[str, Value]
+
+# What is shown of a table: column and heading. A column "x_interval" stands for x_low and x_high.
+REGRET = {
+    "world": "world",
+    "agent": "agent",
+    "trials": "trials",
+    "mean": "mean",
+    "mean_interval": "95% interval",
+    "std": "std",
+    "median": "median",
+    "iqm": "IQM",
+    "seconds_per_step": "s/step",
+    "published_std": "published std, t=500",
+    "published_seconds_per_step": "published s/step",
+}
+PAIRS = {
+    "world": "world",
+    "agent": "agent",
+    "against": "against",
+    "trials": "trials",
+    "difference": "mean difference",
+    "difference_interval": "95% interval",
+    "less": "lost less in",
+    "same": "same in",
+    "more": "lost more in",
+}
+SAME = 1e-9
+"""Regrets that differ by less are called the same."""
+
+
+def regret(worlds: Sequence[WorldRuns]) -> list[Row]:
+    """Regret after the last step and time per step, beside what the paper prints."""
+    rows = []
+    for world in worlds:
+        printed = published.of_world(world.experiment, world.label)
+        rows += [_regret_row(world.label, agent, runs, printed) for agent, runs in world.agents.items()]
+        others = [agent for agent in printed if agent not in world.agents]
+        rows += [_published_row(world.label, agent, printed) for agent in others]
+    return rows
+
+
+def _regret_row(world: str, agent: str, runs: Runs, printed: Mapping[str, published.Published]) -> Row:
+    mean = statistics.mean_interval(runs.final)
+    return _published_row(world, agent, printed) | {
+        "trials": len(runs.trials),
+        "mean": mean.mean,
+        "mean_low": mean.low,
+        "mean_high": mean.high,
+        "std": statistics.std(runs.final),
+        "median": float(np.median(runs.final)),
+        "iqm": statistics.iqm(runs.final),
+        "seconds_per_step": float(runs.seconds.mean()),
+    }
+
+
+def _published_row(world: str, agent: str, printed: Mapping[str, published.Published]) -> Row:
+    figures = printed.get(agent, published.Published(None, None))
+    return {
+        **{"world": world, "agent": agent, "trials": None, "mean": None, "mean_low": None, "mean_high": None},
+        **{"std": None, "median": None, "iqm": None, "seconds_per_step": None},
+        "published_std": figures.std,
+        "published_seconds_per_step": figures.seconds_per_step,
+    }
+
+
+def pairs(worlds: Sequence[WorldRuns]) -> list[Row]:
+    """Differences of final regret between agents on the same worlds with the same luck."""
+    rows = []
+    for world in worlds:
+        for one, two in combinations(world.agents, 2):
+            shared = world.shared(one, two)
+            if len(shared):
+                labels: Row = {"world": world.label, "agent": one, "against": two}
+                rows.append(labels | _difference(world, one, two))
+    return rows
+
+
+def _difference(world: WorldRuns, one: str, two: str) -> Row:
+    shared = world.shared(one, two)
+    difference = world.agents[one].at(shared) - world.agents[two].at(shared)
+    mean = statistics.mean_interval(difference)
+    return {
+        "trials": len(shared),
+        "difference": mean.mean,
+        "difference_low": mean.low,
+        "difference_high": mean.high,
+        "less": int((difference < -SAME).sum()),
+        "same": int((abs(difference) <= SAME).sum()),
+        "more": int((difference > SAME).sum()),
+    }
+
+
+def write(rows: Sequence[Row], path: Path) -> None:
+    """Rows as CSV, numbers in full; an empty field where there is none."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]) if rows else ["world"])
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def text(value: Value) -> str:
+    """A number for reading: three significant digits, '-' where there is none."""
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return "-"
+    if isinstance(value, float):
+        if value == 0.0 or abs(value) < 1e-12:
+            return "0"
+        digits = max(0, 2 - math.floor(math.log10(abs(value))))
+        return f"{value:.{min(digits, 7)}f}" if abs(value) >= 1e-4 else f"{value:.2e}"
+    return str(value)
+
+
+def cell(row: Row, column: str) -> str:
+    """What is shown of a row in a column."""
+    name = column.removesuffix("_interval")
+    if name == column:
+        return text(row[column])
+    low, high = text(row[f"{name}_low"]), text(row[f"{name}_high"])
+    return low if low == high == "-" else f"{low} to {high}"
+
+
+def show(rows: Sequence[Row], headings: Mapping[str, str], title: str) -> None:
+    """Print rows to the terminal."""
+    if not rows:
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(title=title)
+    for key, heading in headings.items():
+        table.add_column(heading, justify="left" if key in ("world", "agent", "against") else "right")
+    last = None
+    for row in rows:
+        if last not in (None, row["world"]):
+            table.add_section()
+        last = row["world"]
+        table.add_row(*(cell(row, key) for key in headings))
+    console = Console()
+    # A file or a pipe has no width: give the table what it needs.
+    Console(width=None if console.is_terminal else 200).print(table)
