@@ -32,7 +32,8 @@ class OneLine(TyperGroup):
         try:
             code = super().main(*args, **extra)
         except UsageError as error:
-            code = _complain(f"{error.format_message()} See vbmle --help.")  # type: ignore[attr-defined]
+            problem = error.format_message().rstrip(".")  # type: ignore[attr-defined]
+            code = _complain(f"{problem} (see vbmle --help)")
         except InputError as error:
             code = _complain(str(error))
         except typer.Abort:

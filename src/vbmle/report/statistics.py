@@ -6,7 +6,7 @@ narrow, by about sqrt((n-1)/n) times the ratio of normal to Student quantiles, s
     alpha' = Phi(-sqrt(n/(n-1)) t_{n-1, 1-alpha/2})
 
 instead of alpha/2 (the expanded percentile interval of Hesterberg 2015), which covers normal means at their
-nominal rate. No method can see a tail that none of the n trials has met.
+nominal rate from about 8 trials on (5 trials: 92%). No method can see a tail that none of the trials has met.
 """
 
 from __future__ import annotations

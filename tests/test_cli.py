@@ -1,0 +1,186 @@
+"""The command line: what it prints, what it leaves behind, and how it ends."""
+
+import csv
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import vbmle
+from vbmle.cli import app
+from vbmle.experiments import paper
+from vbmle.experiments.spec import Choice, Experiment
+from vbmle.experiments.store import Store
+
+COMMAND = [sys.executable, "-c", "from vbmle.cli import app; app()"]
+HEAVY = "numba matplotlib polars gymnasium plotly scipy.optimize"
+
+
+@pytest.fixture
+def call(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):
+    """Run a command in this process: its exit code, stdout and stderr."""
+    monkeypatch.setattr(sys, "excepthook", sys.excepthook)  # typer sets its own
+
+    def run(*arguments: object) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as end:
+            app([str(item) for item in arguments], prog_name="vbmle")
+        out, err = capsys.readouterr()
+        code = end.value.code
+        assert isinstance(code, int)
+        return code, out, err
+
+    return run
+
+
+def tiny(quick: bool = False, trials: int | None = None, horizon: int | None = None) -> Experiment:
+    """In place of the paper's experiment: one of the two agents fails."""
+    network = Choice("random_network", {"states": 3, "actions": 2, "dimension": 2})
+    agents = {"plain": Choice("MaximumLikelihood"), "bad": Choice("MaximumLikelihood", {"ridge": -1.0})}
+    return Experiment(name="tiny", worlds={"net": network}, agents=agents, trials=2, horizon=3)
+
+
+def test_every_agent_and_world_has_its_line(call):
+    code, out, err = call("agents")
+    assert (code, err) == (0, "")
+    lines = {line.partition("(")[0]: line for line in out.splitlines()}
+    assert "bias_scale=1.0" in lines["VBMLE"]
+    assert vbmle.VBMLE.__doc__ is not None
+    assert lines["VBMLE"].endswith(vbmle.VBMLE.__doc__.splitlines()[0])
+    code, out, err = call("worlds")
+    assert (code, err) == (0, "")
+    assert [line.partition("(")[0] for line in out.splitlines()] == list(vbmle.worlds.WORLDS)
+    assert "riverswim(length=6, features='tabular', discount=0.9): " in out
+    assert "random_network(states, actions, dimension, hidden=32" in out
+
+
+def test_help_is_light_for_every_command():
+    code = (
+        "import sys\nfrom vbmle.cli import app\n"
+        "for name in ('paper', 'report', 'agents', 'worlds'):\n"
+        "    try: app([name, '--help'])\n"
+        "    except SystemExit as end: assert end.code == 0\n"
+        f"print([name for name in {HEAVY.split()} if name in sys.modules], file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stderr.strip()) == (0, "[]")
+    assert all(option in done.stdout for option in ("--quick", "--out", "--jobs", "--trials", "--horizon"))
+
+
+def test_no_command_shows_the_help(call):
+    code, out, _ = call()
+    assert code == 0
+    assert "paper" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["paper", "--trials", "0"], "trials is 0"),
+        (["paper", "--horizon", "-1"], "horizon is -1"),
+        (["paper", "--jobs", "0"], "--jobs is 0"),
+        (["paper", "--trials", "many"], "--trials"),
+        (["paper", "--quik"], "--quik"),
+        (["papre"], "papre"),
+        (["report"], "DIR"),
+        (["report", "{folder}/nowhere"], "nowhere"),
+        (["paper", "--out", "{folder}/taken"], "taken"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_2(call, tmp_path: Path, arguments: list[str], words: str):
+    (tmp_path / "taken").write_text("")
+    code, out, err = call(*(text.format(folder=tmp_path) for text in arguments))
+    assert (code, out) == (2, "")
+    assert len(err.splitlines()) == 1
+    assert err.startswith("vbmle: ")
+    assert words in err
+    assert sorted(tmp_path.iterdir()) == [tmp_path / "taken"]
+
+
+def test_failed_trials_are_named_the_others_kept_and_the_exit_code_is_1(
+    call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(paper, "experiment", tiny)
+    code, out, err = call("paper", "--out", tmp_path, "--jobs", 1)
+    assert code == 1
+    assert "tiny, world net, agent bad, trial 1 failed: ValueError: ridge is -1.0" in err
+    assert "2 trials failed" in err
+    assert "plain" in out
+    store = Store(tmp_path, tiny())
+    kept = [trial for trial in tiny().plan() if store.path(trial).exists()]
+    assert [(trial.agent, trial.index) for trial in kept] == [("plain", 0), ("plain", 1)]
+    assert "plain" in (tmp_path / "report.html").read_text()
+
+
+def test_the_report_is_remade_from_records_alone(call, tmp_path: Path):
+    code, out, err = call("paper", "--out", tmp_path, "--trials", 1, "--horizon", 3)
+    assert code == 0
+    assert "running 9 of 9 trials" in err
+    assert "published s/step" in out
+    made = {p.relative_to(tmp_path) for p in tmp_path.rglob("*") if p.is_file() and p.suffix != ".parquet"}
+    for world in ("3-2", "5-4", "15-4"):
+        assert {Path(f"figures/paper-{world}.png"), Path(f"figures/paper-{world}.pdf")} <= made
+    assert {Path("tables/paper-regret.csv"), Path("tables/paper-pairs.csv"), Path("report.html")} <= made
+    rows = list(csv.DictReader((tmp_path / "tables" / "paper-regret.csv").read_text().splitlines()))
+    published = {(row["world"], row["agent"]): row["published_std"] for row in rows}
+    assert published["(3,2)", "VBMLE"] == "1.874"
+    assert published["(5,4)", "UCLK"] == "23.982"
+    before = {path: (tmp_path / path).read_bytes() for path in made if path.suffix != ".json"}
+    for path in before:
+        (tmp_path / path).unlink()
+    code, _, _ = call("report", tmp_path)
+    assert code == 0
+    assert {path: (tmp_path / path).read_bytes() for path in before} == before
+
+
+def start_long_run(folder: Path) -> subprocess.Popen[str]:
+    """A run that would take minutes, in a process group of its own, as soon as its first record is there."""
+    arguments = ["paper", "--trials", "2000", "--horizon", "100", "--jobs", "2", "--out", str(folder)]
+    process = subprocess.Popen(
+        [*COMMAND, *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    while process.poll() is None and not any(folder.rglob("*.parquet")):
+        time.sleep(0.05)
+    return process
+
+
+def group_is_gone(group: int) -> bool:
+    """Whether every process of a group has ended, within a few seconds."""
+    for _ in range(100):
+        try:
+            os.killpg(group, 0)
+        except ProcessLookupError:
+            return True
+        time.sleep(0.05)
+    return False
+
+
+@pytest.mark.parametrize("whole_group", [True, False], ids=["Ctrl-C", "signal to the parent alone"])
+def test_an_interrupt_stops_at_once_and_keeps_what_is_complete(tmp_path: Path, whole_group: bool):
+    process = start_long_run(tmp_path)
+    (os.killpg if whole_group else os.kill)(process.pid, signal.SIGINT)
+    _, err = process.communicate(timeout=30)
+    assert process.returncode == 130, err
+    assert err.splitlines()[-1].startswith("vbmle: interrupted")
+    assert "Traceback" not in err
+    assert group_is_gone(process.pid)
+    store = Store(tmp_path, paper.experiment(trials=2000, horizon=100))
+    there = [trial for trial in store.experiment.plan()[:500] if store.path(trial).exists()]
+    assert there
+    for trial in there:
+        store.read(trial)  # raises if it is not whole
+    assert not list(tmp_path.rglob("*.part"))
+
+
+def test_workers_do_not_outlive_a_killed_run(tmp_path: Path):
+    process = start_long_run(tmp_path)
+    process.kill()
+    process.communicate(timeout=30)
+    assert group_is_gone(process.pid)
