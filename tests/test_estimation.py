@@ -204,6 +204,17 @@ def test_the_likelihood_is_concave(seed: int):
     assert at[0] <= best.objective + best.gap + noise
 
 
+def test_many_times_at_once_are_as_many_times_one_by_one():
+    mdp = EXAMPLES["simplex mixture"].mdp
+    one, two = TransitionCounts(mdp), TransitionCounts(mdp)
+    one.add(1, 0, 2, times=3)
+    for _ in range(3):
+        two.add(1, 0, 2)
+    assert one.total == two.total == 3
+    theta = mdp.polytope.interior
+    assert log_likelihood(mdp, one, theta) == log_likelihood(mdp, two, theta)
+
+
 # ---- what cannot happen
 
 
@@ -234,6 +245,23 @@ def test_a_transition_that_is_listed_but_never_possible_is_refused(
     with pytest.raises(ValueError, match=re.escape("(s=0, a=0, s'=0) has probability 0")):
         counts.add(*transition)
     assert counts.total == 0
+
+
+@given(seed=seeds)
+def test_a_transition_that_a_flat_set_forbids_is_refused(seed: int):
+    """<a, theta> and -<a, theta> are both probabilities, so both are 0, whatever rounding makes of them."""
+    rng, one = np.random.default_rng(seed), np.eye(4)[3]
+    a, b = np.append(rng.normal(size=3), 0.0), np.append(0.3 * rng.normal(size=3), 0.5)
+    features = np.zeros((2, 2, 2, 4))
+    for (s, action), p in {(0, 0): a, (0, 1): -a, (1, 0): b, (1, 1): 0.5 * one}.items():
+        features[s, action] = [p, one - p]
+    counts = TransitionCounts(LinearMixtureMDP(features, np.zeros((2, 2)), 0.9))
+    for action in (0, 1):
+        with pytest.raises(ValueError, match="has probability 0 for every feasible theta"):
+            counts.add(0, action, 0)
+        counts.add(0, action, 1)
+        counts.add(1, 0, action)
+    assert counts.total == 4
 
 
 def test_a_theta_that_forbids_what_was_seen_has_no_likelihood():
@@ -285,6 +313,14 @@ def test_a_transition_out_of_range_is_refused(transition: tuple[int, int, int], 
     with pytest.raises(ValueError, match=message):
         counts.add(*transition)
     assert counts.total == 0
+
+
+@pytest.mark.parametrize("times", [0, -1, 1.5])
+def test_a_number_of_times_that_is_no_number_of_times_is_refused(times):
+    counts = TransitionCounts(EXAMPLES["simplex mixture"].mdp)
+    with pytest.raises(ValueError, match=r"times is .*; it needs a whole number that is at least 1"):
+        counts.add(0, 0, 0, times=times)
+    assert counts.total == counts.num_observed == 0
 
 
 def test_counts_of_another_model_are_refused():

@@ -6,6 +6,7 @@ import numpy as np
 
 from vbmle import validation
 from vbmle.model import LinearMixtureMDP
+from vbmle.polytope import FLAT, row_norms
 from vbmle.validation import Floats, Ints
 
 
@@ -18,7 +19,9 @@ class TransitionCounts:
         self.observed: Ints = np.zeros(mdp.transitions.count, np.int64)
         self.num_observed = 0
         self._total = 0
-        self._possible = mdp.transitions.probabilities(mdp.polytope.interior) > 0.0
+        # Where P is flat, a probability that is 0 all over it comes out as rounding of either sign.
+        least = FLAT * np.minimum(1.0, row_norms(mdp.transitions.phi))
+        self._possible = mdp.transitions.probabilities(mdp.polytope.interior) > least
 
     @property
     def total(self) -> int:
@@ -34,6 +37,8 @@ class TransitionCounts:
             validation.index("state", state, mdp.num_states)
             validation.index("action", action, mdp.num_actions)
             validation.index("next_state", next_state, mdp.num_states)
+        if times != 1:
+            times = validation.positive_integer("times", times)
         i = mdp.transitions.find(state, action, next_state)
         if i < 0 or not self._possible[i]:
             raise ValueError(
