@@ -37,7 +37,7 @@ def save_npz(path: str | os.PathLike[str], arrays: dict[str, NDArray[Any]]) -> N
         with open(aside, "wb") as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
             for name, array in arrays.items():
                 with archive.open(f"{name}.npy", "w", force_zip64=True) as entry:
-                    np.lib.format.write_array(entry, np.ascontiguousarray(array), allow_pickle=False)
+                    np.lib.format.write_array(entry, np.asarray(array, order="C"), allow_pickle=False)
         os.replace(aside, target)
     finally:
         aside.unlink(missing_ok=True)
