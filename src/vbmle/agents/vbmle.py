@@ -88,6 +88,8 @@ class VBMLE(BiasedAgent):
             self._solver.climb(objective)
         else:
             self._solver.follow(objective, self.counts.total)
+        if objective.bias == 0.0:  # no value entered the objective, so none was planned for
+            self._solver.plan()
 
 
 class ApproximateVBMLE(BiasedAgent):
