@@ -24,10 +24,12 @@ def flat_model(mdp: LinearMixtureMDP) -> Model:
         dense, features = rows.phi, sparse.csr_array((0, rows.dimension))
     else:
         dense, features = np.zeros((0, rows.dimension)), sparse.csr_array(rows.phi)
+    basis = mdp.polytope.blocks[0].basis
     return Model(
         rows.indptr,
         rows.successor,
         dense,
+        dense @ basis if len(dense) else np.zeros((0, 0)),
         features.indptr.astype(np.int64),
         features.indices.astype(np.int64),
         features.data.astype(np.float64),

@@ -1,12 +1,13 @@
 """Ascent of the value-biased objective over P: sequential quadratic programming, all in one call.
 
 Each iteration takes the exact gradient (envelope theorem for V*: one adjoint solve) and the exact Hessian of
-the concave part; where P is one block of dense features, also that of V* for the policy in force, as far as
-the sum stays concave. A quadratic program over P gives the step, block by block, and a line search makes f
-rise. Steps stop short of probability 0 for observed transitions, so f stays finite.
+the concave part; where P is one block of dense features, also that of V* for the policy in force, provided the
+sum is concave, if need be only along the face where it stands. A quadratic program over P gives the step,
+block by block, and a line search makes f rise. Steps stop short of probability 0 for observed transitions, so
+f stays finite.
 
-The KKT residual is max(|grad f + rows' mu|, mu * slack) over all blocks, relative to max(1, |grad f|). The gap
-bounds max over v in P of <grad f, v - theta>; without bias it bounds how far f is below its maximum.
+The KKT residual is max(|grad f + rows' mu|, mu * slack) over all blocks, relative to max(1, |grad f|), the
+gradient in theta. The gap bounds max over v in P of <grad f, v - theta>; without bias it bounds how far f is below its maximum.
 """
 
 from __future__ import annotations
@@ -16,18 +17,20 @@ import numpy as np
 from vbmle.kernels.jit import kernel
 from vbmle.kernels.objective import (
     assemble,
+    block_hessians,
+    dense_hessian,
     gradient,
-    likelihood_hessian,
     objective_value,
     reduce,
     reduce_block,
     value_hessian,
 )
-from vbmle.kernels.quadratic import SOLVED, solve_qp
+from vbmle.kernels.quadratic import SOLVED, qp_workspace, solve_qp
 
 ARMIJO = 1e-4
 TARGET = 1e-10  # the residual at which iterations stop
-INSIDE = 0.99  # how much of a start on the boundary is kept when the rest is the interior point
+STALLED = 1e-8  # ... or this one, once f no longer rises beyond rounding
+INSIDE = (0.99, 0.9, 0.5)  # how much of a start on the boundary may be kept, the rest the interior point
 KEEP = 0.1  # a step leaves observed transitions at least this part of their probability
 
 
@@ -81,132 +84,191 @@ def step_limit(model, goal, p, direction):
 
 
 @kernel
-def block_step(domain, b, B, g, y, d, active, num_active, work):
-    """The quadratic program of block b at y. Returns (status, active rows, stationarity, complement, gap)."""
+def block_step(domain, b, B, g, y, d, active, num_active, u, work):
+    """The quadratic program of block b at y. Returns (status, number of active rows)."""
     m = len(g)
     count = domain.row_ptr[b + 1] - domain.row_ptr[b]
     rows = domain.rows[domain.rows_ptr[b] : domain.rows_ptr[b + 1]].reshape((count, m))
-    slack, u, qp_work = work
+    slack, multipliers, qp_work = work
     for i in range(count):
         total = domain.offsets[domain.row_ptr[b] + i]
         for j in range(m):
             total += rows[i, j] * y[j]
         slack[i] = total
-    status, num_active = solve_qp(B, g, rows, slack[:count], d, active, num_active, u, qp_work)
-    if status != SOLVED:
-        return status, num_active, np.inf, np.inf, np.inf
-    stationarity, square, complement, gap = 0.0, 0.0, 0.0, 0.0
-    for i in range(m):
-        total = 0.0
-        for j in range(m):
-            total += B[i, j] * d[j]
-        stationarity = max(stationarity, abs(total))
-        square += total * total
+    status, num_active = solve_qp(B, g, rows, slack[:count], d, active, num_active, multipliers, qp_work)
     for k in range(num_active):
-        product = u[k] * max(slack[active[k]], 0.0)
-        complement = max(complement, product)
-        gap += product
-    return status, num_active, stationarity, complement, gap + np.sqrt(square) * domain.diameter[b]
+        u[k] = multipliers[k]
+    return status, num_active
 
 
 @kernel
-def soften(B, g, diameter):
-    """Add a multiple of the identity that keeps the unconstrained maximum within a million diameters."""
+def optimality(domain, g, y, active, counts, u):
+    """KKT residual |g + rows' u|, u * slack at y for the multipliers at hand, and the gap they prove."""
+    worst, gap = 0.0, 0.0
+    rest = np.empty(len(g))
+    for b in range(len(domain.coord_ptr) - 1):
+        free, m = domain.free_ptr[b], domain.free_ptr[b + 1] - domain.free_ptr[b]
+        for j in range(m):
+            rest[j] = g[free + j]
+        for k in range(counts[b]):
+            i = active[free + k]
+            slack = domain.offsets[domain.row_ptr[b] + i]
+            at = domain.rows_ptr[b] + i * m
+            for j in range(m):
+                rest[j] += u[free + k] * domain.rows[at + j]
+                slack += domain.rows[at + j] * y[free + j]
+            product = u[free + k] * max(slack, 0.0)
+            worst, gap = max(worst, product), gap + product
+        square = 0.0
+        for j in range(m):
+            worst = max(worst, abs(rest[j]))
+            square += rest[j] * rest[j]
+        gap += np.sqrt(square) * domain.diameter[b]
+    return worst, gap
+
+
+@kernel
+def soften(B, g, diameter, ridge):
+    """Add a multiple of the identity that keeps the unconstrained maximum within a million diameters.
+
+    The ridge is in B already; where it is not enough for a safe factorisation, more is added.
+    """
     m = len(g)
     trace, size = 0.0, 0.0
     for i in range(m):
         trace += B[i, i]
         size = max(size, abs(g[i]))
-    extra = 1e-10 * trace / m + 1e-6 * size / diameter + 1e-14
+    extra = max(0.0, 1e-13 * trace / m - ridge) + 1e-6 * size / diameter + 1e-14
     for i in range(m):
         B[i, i] += extra
 
 
 @kernel
-def quadratic_model(
-    model, domain, goal, p, policy, lu, V, w, hessian, curvature, g, y, d, active, counts, room
-):
-    """The step d over all blocks. Returns (residual, gap, rise that the gradient promises)."""
-    B, half, work = room
-    use_value = len(curvature) > 0 and goal.bias > 0.0
-    likelihood_hessian(model, domain, goal, p, hessian)
-    if use_value:
-        value_hessian(model, p, policy, lu, V, w, curvature)
-    size, stationarity, complement, gap, rise = 1.0, 0.0, 0.0, 0.0, 0.0
+def stiffen(domain, b, B, concave, active, u):
+    """Make B convex across the face where it stands: add a multiple of row row' for rows pressed against.
+
+    On the face itself nothing changes, so steps that stay on it keep the exact curvature.
+    """
+    m = B.shape[0]
+    weight = 0.0
+    for i in range(m):
+        row = 0.0
+        for j in range(m):
+            row += abs(concave[i, j] - B[i, j])
+        weight = max(weight, row)  # at least the greatest curvature that value can add
+    for k in range(len(active)):
+        if u[k] > 0.0:
+            at = domain.rows_ptr[b] + active[k] * m
+            for i in range(m):
+                value = weight * domain.rows[at + i]
+                for j in range(m):
+                    B[i, j] += value * domain.rows[at + j]
+
+
+@kernel
+def quadratic_step(model, domain, goal, p, policy, lu, V, w, g, y, d, active, counts, u, room):
+    """The step d over all blocks, with active rows and multipliers; returns the rise that g promises."""
+    hessian, B, concave, bent, half, Z, Y, work = room
+    dense = model.phi.shape[0] > 0
+    use_value = dense and goal.bias > 0.0 and lu.shape[0] > 0
+    if not dense:
+        block_hessians(model, domain, goal, p, hessian)
+    rise = 0.0
     for b in range(len(domain.coord_ptr) - 1):
         free, m = domain.free_ptr[b], domain.free_ptr[b + 1] - domain.free_ptr[b]
         if m == 0:
             continue
-        gb, yb, db = g[free : free + m], y[free : free + m], d[free : free + m]
-        Bb, ab = B[:m, :m], active[free : free + m]
-        status, share = 1, 1.0 if use_value else 0.0
-        while status != SOLVED:
-            if share > 0.0:
-                for i in range(len(curvature)):
-                    hessian[i] -= share * goal.bias * curvature[i]
-            reduce_block(domain, hessian, b, Bb, half)
-            if share > 0.0:
-                for i in range(len(curvature)):
-                    hessian[i] += share * goal.bias * curvature[i]
-            soften(Bb, gb, domain.diameter[b])
-            status, counts[b], stat, comp, part = block_step(domain, b, Bb, gb, yb, db, ab, counts[b], work)
+        gb, yb, db, ub = g[free : free + m], y[free : free + m], d[free : free + m], u[free : free + m]
+        Bb, Cb = B[: m * m].reshape((m, m)), concave[: m * m].reshape((m, m))
+        ab = active[free : free + m]
+        if dense:
+            dense_hessian(model, goal, p, Cb)
+        else:
+            reduce_block(domain, hessian, b, Cb, half)
+        if use_value:
+            value_hessian(model, p, policy, lu, V, w, Z, Y, bent)
+        attempt = 0 if use_value else 2
+        known = counts[b]  # active rows and multipliers of the last program
+        while True:
+            for i in range(m):
+                for j in range(m):
+                    Bb[i, j] = Cb[i, j]
+            if attempt < 2:
+                for i in range(m):
+                    for j in range(m):
+                        Bb[i, j] -= goal.bias * bent[i, j]
+            if attempt == 1:
+                stiffen(domain, b, Bb, Cb, ab[:known], ub)
+            soften(Bb, gb, domain.diameter[b], goal.ridge)
+            status, counts[b] = block_step(domain, b, Bb, gb, yb, db, ab, known, ub, work)
             if status == SOLVED:
                 break
-            if share == 0.0:
+            if attempt == 2:
                 counts[b] = 0
                 db[:] = 0.0
                 break
-            share = share / 2.0 if share > 0.2 else 0.0
+            attempt += 1
         for j in range(m):
-            size = max(size, abs(gb[j]))
             rise += gb[j] * db[j]
-        stationarity, complement, gap = max(stationarity, stat), max(complement, comp), gap + part
-    return max(stationarity, complement) / size, gap, rise
+    return rise
 
 
 @kernel
 def start_inside(model, domain, goal, y, theta, p, policy, lu, V):
-    """f at y; where an observed transition is nearly impossible there, at a point mixed with the interior."""
+    """f at y; where an observed transition is all but impossible there, at a point mixed with the interior.
+
+    At a maximum n_i/p_i is of the order of all counts and the bias together; far above, steps would only
+    double p_i each time.
+    """
     assemble(domain, y, theta)
     f = objective_value(model, goal, theta, p, policy, lu, V)
-    least = 1.0
+    total, steepest = 1.0 + goal.bias / (1.0 - model.discount), 0.0
     for k in range(goal.num_observed):
-        least = min(least, p[goal.observed[k]])
-    if least > 1e-3:
+        i = goal.observed[k]
+        total += goal.counts[i]
+        steepest = max(steepest, goal.counts[i] / p[i] if p[i] > 0.0 else np.inf)
+    if steepest <= 10.0 * total:
         return f
-    kept = y.copy()
-    for j in range(len(y)):
-        y[j] *= INSIDE
-    assemble(domain, y, theta)
-    inner = objective_value(model, goal, theta, p, policy, lu, V)
-    if inner > f:
-        return inner
-    y[:] = kept
+    kept, best = y.copy(), y.copy()
+    for inside in INSIDE:
+        for j in range(len(y)):
+            y[j] = inside * kept[j]
+        assemble(domain, y, theta)
+        inner = objective_value(model, goal, theta, p, policy, lu, V)
+        if inner > f:
+            f = inner
+            best[:] = y
+    y[:] = best
     assemble(domain, y, theta)
     return objective_value(model, goal, theta, p, policy, lu, V)
 
 
 @kernel
-def workspace(domain):
-    """(B, half, (slack, multipliers, work of the quadratic program)) for the largest block."""
+def workspace(model, domain, states):
+    """Work arrays of `quadratic_step`, for the largest block."""
     k = m = r = 0
     for b in range(len(domain.coord_ptr) - 1):
         k = max(k, domain.coord_ptr[b + 1] - domain.coord_ptr[b])
         m = max(m, domain.free_ptr[b + 1] - domain.free_ptr[b])
         r = max(r, domain.row_ptr[b + 1] - domain.row_ptr[b])
-    square = np.empty((4, m, m))
-    vectors = np.empty((4, m + 1))
-    qp_work = (
-        square[0],
-        square[1],
-        square[2],
-        vectors[0],
-        vectors[1],
-        vectors[2],
-        np.empty(m, np.int64),
-        np.zeros(r, np.bool_),
-    )
-    return square[3], np.empty((k, m)), (np.empty(r), vectors[3], qp_work)
+    square = np.empty((2, m * m))
+    dense = model.phi.shape[0] > 0
+    tall = np.empty((2, states if dense else 0, m))
+    hessian = np.empty(0 if dense else domain.hessian_ptr[-1])
+    half = np.empty((0 if dense else k, m))
+    work = (np.empty(r), np.empty(m + 1), qp_workspace(m, r))
+    return hessian, square[0], square[1], np.empty((m, m)), half, tall[0], tall[1], work
+
+
+@kernel
+def slope_at(model, domain, goal, theta, p, policy, lu, V, w, full, g):
+    """g = gradient in y, from what `objective_value` left; returns max(1, |gradient in theta|)."""
+    gradient(model, goal, theta, p, policy, lu, V, w, full)
+    reduce(domain, full, g)
+    size = 1.0
+    for j in range(len(full)):
+        size = max(size, abs(full[j]))
+    return size
 
 
 @kernel
@@ -215,46 +277,50 @@ def ascend(model, domain, goal, y, theta, p, policy, lu, V, active, counts, max_
 
     Returns (f, residual, gap, iterations).
     """
-    n = len(theta)
-    room = workspace(domain)
-    square = len(domain.coord_ptr) == 2 and model.phi.shape[0] > 0 and lu.shape[0] > 0
-    hessian = np.empty(domain.hessian_ptr[-1])
-    curvature = np.empty(len(hessian) if square else 0)
-    full, g, d, trial = np.empty(n), np.empty(len(y)), np.empty(len(y)), np.empty(len(y))
-    w, direction = np.empty(len(V)), np.empty(n)
+    n, free = len(theta), len(y)
+    room = workspace(model, domain, len(V))
+    full, direction, w = np.empty(n), np.empty(n), np.empty(len(V))
+    g, d, trial, u = np.empty(free), np.empty(free), np.empty(free), np.zeros(free)
     f = start_inside(model, domain, goal, y, theta, p, policy, lu, V)
-    residual, gap = np.inf, np.inf
     if f == -np.inf:
-        return f, residual, gap, 0
+        return f, np.inf, np.inf, 0
+    size = slope_at(model, domain, goal, theta, p, policy, lu, V, w, full, g)
+    stalled = 0
     for iteration in range(max_iterations):
-        gradient(model, goal, theta, p, policy, lu, V, w, full)
-        reduce(domain, full, g)
-        residual, gap, rise = quadratic_model(
-            model, domain, goal, p, policy, lu, V, w, hessian, curvature, g, y, d, active, counts, room
-        )
-        if residual <= TARGET or rise <= 0.0:
+        rise = quadratic_step(model, domain, goal, p, policy, lu, V, w, g, y, d, active, counts, u, room)
+        residual, gap = optimality(domain, g, y, active, counts, u)
+        residual /= size
+        if residual <= TARGET or rise <= 0.0 or (stalled >= 2 and residual <= STALLED) or stalled >= 10:
             return f, residual, gap, iteration
-        for j in range(len(y)):
+        for j in range(free):
             trial[j] = y[j] + d[j]
         assemble(domain, trial, direction)
         for j in range(n):
             direction[j] -= theta[j]
         step = step_limit(model, goal, p, direction)
         noise = 1e-14 * (1.0 + abs(f))
-        risen = False
+        new = -np.inf
         for _ in range(40):
-            for j in range(len(y)):
+            for j in range(free):
                 trial[j] = y[j] + step * d[j]
             assemble(domain, trial, theta)
             new = objective_value(model, goal, theta, p, policy, lu, V)
             if new >= f + ARMIJO * step * rise - noise:
-                risen = True
                 break
             step *= 0.5
-        if not risen:
+            new = -np.inf
+        if new == -np.inf:
             assemble(domain, y, theta)
             f = objective_value(model, goal, theta, p, policy, lu, V)
             return f, residual, gap, iteration
         y[:] = trial
+        stalled = stalled + 1 if new <= f + noise else 0
         f = new
-    return f, residual, gap, max_iterations
+        size = slope_at(model, domain, goal, theta, p, policy, lu, V, w, full, g)
+        if step == 1.0:  # the multipliers of the step may already prove the new point
+            residual, gap = optimality(domain, g, y, active, counts, u)
+            residual /= size
+            if residual <= TARGET:
+                return f, residual, gap, iteration + 1
+    residual, gap = optimality(domain, g, y, active, counts, u)
+    return f, residual / size, gap, max_iterations

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from vbmle.kernels.jit import kernel
-from vbmle.kernels.quadratic import SOLVED, solve_qp
+from vbmle.kernels.quadratic import SOLVED, qp_workspace, solve_qp
 
 MARGIN = 1e-9  # a row counts as redundant only where the others keep it slack by more than this
 
@@ -51,17 +51,7 @@ def linear_program(rows, offsets, c, y, active, num_active, work):
 @kernel
 def make_work(m, r):
     """Work arrays of `linear_program` for m variables and r rows."""
-    qp_work = (
-        np.empty((m, m)),
-        np.empty((m, m)),
-        np.empty((m, m)),
-        np.empty(m + 1),
-        np.empty(m + 1),
-        np.empty(m + 1),
-        np.empty(m, np.int64),
-        np.zeros(r, np.bool_),
-    )
-    return np.empty((m, m)), np.empty(m), np.empty(r), np.empty(m + 1), qp_work
+    return np.empty((m, m)), np.empty(m), np.empty(r), np.empty(m + 1), qp_workspace(m, r)
 
 
 @kernel

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from vbmle.kernels.jit import kernel
-from vbmle.kernels.solve import solve_factored, solve_transposed
+from vbmle.kernels.solve import solve_factored_rows, solve_transposed
 from vbmle.kernels.value import (
     adjoint_by_sweeps,
     factor_policy,
@@ -135,20 +135,44 @@ def gradient(model, goal, theta, p, policy, lu, V, w, g):
 
 
 @kernel
-def likelihood_hessian(model, domain, goal, p, hessian):
-    """Minus the Hessian of the concave part: sum_i n_i/p_i^2 phi_i phi_i' + ridge I, block by block."""
+def dense_hessian(model, goal, p, B):
+    """Minus the Hessian of the concave part in y, for one block of dense features.
+
+    sum_i n_i/p_i^2 phi_i phi_i' + ridge I, with phi in the coordinates of the orthonormal basis.
+    """
+    m = B.shape[0]
+    count = goal.num_observed
+    scaled = np.empty((m, count))  # a row per coordinate, so that every entry of B is one dot product
+    for k in range(count):
+        i = goal.observed[k]
+        weight = np.sqrt(goal.counts[i]) / p[i]
+        for a in range(m):
+            scaled[a, k] = weight * model.phi_free[i, a]
+    for a in range(m):
+        for c in range(0, a - a % 2, 2):
+            first, second = 0.0, 0.0
+            for k in range(count):
+                first += scaled[a, k] * scaled[c, k]
+                second += scaled[a, k] * scaled[c + 1, k]
+            B[a, c], B[a, c + 1] = first, second
+        for c in range(a - a % 2, a + 1):
+            total = 0.0
+            for k in range(count):
+                total += scaled[a, k] * scaled[c, k]
+            B[a, c] = total
+        B[a, a] += goal.ridge
+        for c in range(a):
+            B[c, a] = B[a, c]
+
+
+@kernel
+def block_hessians(model, domain, goal, p, hessian):
+    """Minus the Hessian of the concave part in theta, for sparse features: lower triangles, block by block."""
     hessian[:] = 0.0
     for k in range(goal.num_observed):
         i = goal.observed[k]
         weight = goal.counts[i] / (p[i] * p[i])
-        if model.phi.shape[0] > 0:
-            n = model.phi.shape[1]
-            for a in range(n):
-                value = weight * model.phi[i, a]
-                if value != 0.0:
-                    for c in range(a + 1):
-                        hessian[a * n + c] += value * model.phi[i, c]
-        elif model.f_indptr[i + 1] > model.f_indptr[i]:
+        if model.f_indptr[i + 1] > model.f_indptr[i]:
             b = domain.block_of[model.f_indices[model.f_indptr[i]]]
             n = domain.coord_ptr[b + 1] - domain.coord_ptr[b]
             for x in range(model.f_indptr[i], model.f_indptr[i + 1]):
@@ -166,33 +190,37 @@ def likelihood_hessian(model, domain, goal, p, hessian):
 
 
 @kernel
-def value_hessian(model, p, policy, lu, V, w, out):
-    """Hessian of V^pi(state) in theta for one dense block, pi held fixed.
+def value_hessian(model, p, policy, lu, V, w, Z, Y, out):
+    """Hessian of V^pi(state) in y for one block of dense features, pi held fixed.
 
-    With X_k = d(R + gamma P V)/d theta_k at fixed V, Z = (I - gamma P)^{-1} X and Y = sum_s w_s phi(.|s,pi):
-    H_jk = gamma (Y_j . Z_k + Y_k . Z_j).
+    With X_k = d(R + gamma P V)/d y_k at fixed V, Z = (I - gamma P)^{-1} X and Y = sum_s w_s phi(.|s,pi):
+    H_jk = gamma (Y_j . Z_k + Y_k . Z_j). Z and Y are (S, free) work arrays.
     """
-    n_states, n = len(V), model.phi.shape[1]
-    Z = np.zeros((n, n_states))
-    Y = np.zeros((n, n_states))
-    for s in range(n_states):
+    states, m = Z.shape
+    Z[:, :] = 0.0
+    Y[:, :] = 0.0
+    for s in range(states):
         row = s * model.num_actions + policy[s]
         for i in range(model.indptr[row], model.indptr[row + 1]):
             t = model.successor[i]
             gain = model.discount * V[t]
             if len(model.reward_next) > 0:
                 gain += model.reward_next[i]
-            for j in range(n):
-                Z[j, s] += gain * model.phi[i, j]
-                Y[j, t] += w[s] * model.phi[i, j]
-    for j in range(n):
-        solve_factored(lu, Z[j])
-    for j in range(n):
-        for k in range(j + 1):
-            total = 0.0
-            for s in range(n_states):
-                total += Y[j, s] * Z[k, s] + Y[k, s] * Z[j, s]
-            out[j * n + k] = model.discount * total
+            for j in range(m):
+                Z[s, j] += gain * model.phi_free[i, j]
+                Y[t, j] += w[s] * model.phi_free[i, j]
+    solve_factored_rows(lu, Z)
+    for j in range(m):
+        for k in range(m):
+            out[j, k] = 0.0
+    for s in range(states):
+        for j in range(m):
+            y, z = model.discount * Y[s, j], model.discount * Z[s, j]
+            for k in range(j + 1):
+                out[j, k] += y * Z[s, k] + z * Y[s, k]
+    for j in range(m):
+        for k in range(j):
+            out[k, j] = out[j, k]
 
 
 @kernel

@@ -4,7 +4,8 @@
 
 starts at the unconstrained maximum and adds violated rows one by one, dropping those whose multiplier would
 turn negative: degenerate vertices and redundant rows do it no harm, and no feasible start is needed. Rows
-that were active at the last solve are tried first, so that a warm start scans all rows only once or twice.
+that were active at the last solve are tried first, then those that the last scan found violated most, so that
+all rows are scanned only a few times.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ def cholesky(matrix, lower):
         total = matrix[j, j]
         for k in range(j):
             total -= lower[j, k] * lower[j, k]
-        if not total > 1e-12 * matrix[j, j]:
+        if not total > 1e-14 * matrix[j, j]:
             return False
         root = np.sqrt(total)
         lower[j, j] = root
@@ -40,15 +41,15 @@ def cholesky(matrix, lower):
 def _start(lower, g, frame, d):
     """frame = L^{-1} (its row j is the j-th direction), d = B^{-1} g."""
     n = len(g)
-    for j in range(n):
-        for i in range(j):
+    for i in range(n):
+        for j in range(n):
             frame[i, j] = 0.0
-        frame[j, j] = 1.0 / lower[j, j]
-        for i in range(j + 1, n):
-            total = 0.0
-            for k in range(j, i):
-                total += lower[i, k] * frame[k, j]
-            frame[i, j] = -total / lower[i, i]
+        inverse = 1.0 / lower[i, i]
+        for k in range(i):
+            value = lower[i, k] * inverse
+            for j in range(k + 1):
+                frame[i, j] -= value * frame[k, j]
+        frame[i, i] = inverse
     d[:] = 0.0
     for i in range(n):
         total = 0.0
@@ -68,17 +69,10 @@ def _row_value(rows, slack, d, i):
 
 @kernel
 def _most_violated(rows, slack, d, is_active, guess, num_guess, tolerance):
-    """The row that is violated most, remembered rows first; -1 where none is."""
+    """The row that is violated most among those remembered; -1 where none is."""
     worst, found = -tolerance, -1
     for k in range(num_guess):
         i = guess[k]
-        if not is_active[i]:
-            value = _row_value(rows, slack, d, i)
-            if value < worst:
-                worst, found = value, i
-    if found >= 0:
-        return found
-    for i in range(rows.shape[0]):
         if not is_active[i]:
             value = _row_value(rows, slack, d, i)
             if value < worst:
@@ -87,23 +81,51 @@ def _most_violated(rows, slack, d, is_active, guess, num_guess, tolerance):
 
 
 @kernel
-def _add(frame, upper, direction, count, n):
-    """Rotate the frame so that the new normal has components in its first count + 1 directions only."""
-    for j in range(n - 1, count, -1):
-        b = direction[j]
-        if b == 0.0:
+def _scan(rows, slack, d, is_active, guess, depth, tolerance):
+    """Remember the rows that are violated most, as many as fit; returns how many."""
+    count, shallow = 0, 0  # shallow: the place of the least violated one remembered
+    for i in range(rows.shape[0]):
+        value = _row_value(rows, slack, d, i)
+        if value >= -tolerance or is_active[i]:
             continue
-        a = direction[j - 1]
-        h = np.hypot(a, b)
-        c, s = a / h, b / h
-        direction[j - 1] = h
-        direction[j] = 0.0
+        if count < len(guess):
+            guess[count], depth[count] = i, value
+            if count == 0 or value > depth[shallow]:
+                shallow = count
+            count += 1
+        elif value < depth[shallow]:
+            guess[shallow], depth[shallow] = i, value
+            for k in range(count):
+                if depth[k] > depth[shallow]:
+                    shallow = k
+    return count
+
+
+@kernel
+def _add(frame, upper, direction, count, n, w):
+    """Reflect the frame so that the new normal has components in its first count + 1 directions only."""
+    square = 0.0
+    for j in range(count, n):
+        square += direction[j] * direction[j]
+    length = np.sqrt(square)
+    if direction[count] > 0.0:
+        length = -length
+    head = direction[count] - length  # the reflection's vector is (head, direction[count + 1:])
+    scale = -1.0 / (length * head) if length * head != 0.0 else 0.0
+    for i in range(n):
+        w[i] = head * frame[count, i]
+    for j in range(count + 1, n):
         for i in range(n):
-            x, y = frame[j - 1, i], frame[j, i]
-            frame[j - 1, i] = c * x + s * y
-            frame[j, i] = c * y - s * x
-    for i in range(count + 1):
+            w[i] += direction[j] * frame[j, i]
+    for i in range(n):
+        frame[count, i] -= scale * head * w[i]
+    for j in range(count + 1, n):
+        value = scale * direction[j]
+        for i in range(n):
+            frame[j, i] -= value * w[i]
+    for i in range(count):
         upper[i, count] = direction[i]
+    upper[count, count] = length
 
 
 @kernel
@@ -147,13 +169,29 @@ def _settle(rows, slack, d, frame, upper, active, count, r):
 
 
 @kernel
+def qp_workspace(m, r):
+    """Arrays for `solve_qp` with m variables and r rows."""
+    squares, vectors = np.empty((3, m, m)), np.empty((4, m + 8))
+    return (
+        squares[0],
+        squares[1],
+        squares[2],
+        vectors[0],
+        vectors[1],
+        vectors[2],
+        np.empty(m + 8, np.int64),
+        vectors[3],
+        np.zeros(r, np.bool_),
+    )
+
+
+@kernel
 def solve_qp(B, g, rows, slack, d, active, num_guess, u, work):
     """Solve into d; active[:count] and multipliers u[:count] at the end. Returns (status, count).
 
-    On entry active[:num_guess] are the rows to try first. work = (lower, frame, upper, direction, z, r,
-    guess, is_active): arrays of at least the problem's size, overwritten.
+    On entry active[:num_guess] are the rows to try first. work is what `qp_workspace` makes, overwritten.
     """
-    lower, frame, upper, direction, z, r, guess, is_active = work
+    lower, frame, upper, direction, z, r, guess, depth, is_active = work
     n = len(g)
     num_rows = rows.shape[0]
     if not cholesky(B, lower):
@@ -169,6 +207,9 @@ def solve_qp(B, g, rows, slack, d, active, num_guess, u, work):
     count = 0
     for _ in range(50 * (n + 10)):
         new = _most_violated(rows, slack, d, is_active, guess, num_guess, tolerance)
+        if new < 0:
+            num_guess = _scan(rows, slack, d, is_active, guess, depth, tolerance)
+            new = _most_violated(rows, slack, d, is_active, guess, num_guess, tolerance)
         if new < 0:
             _settle(rows, slack, d, frame, upper, active, count, r)
             return SOLVED, count
@@ -213,7 +254,7 @@ def solve_qp(B, g, rows, slack, d, active, num_guess, u, work):
                 for i in range(n):
                     d[i] += step * z[i]
             if primal <= dual:
-                _add(frame, upper, direction, count, n)
+                _add(frame, upper, direction, count, n, z)
                 active[count] = new
                 is_active[new] = True
                 count += 1

@@ -71,6 +71,25 @@ def solve_factored(lu, x):
 
 
 @kernel
+def solve_factored_rows(lu, X):
+    """Every column of X becomes the solution of (LU) z = x."""
+    n, m = X.shape
+    for i in range(n):
+        for j in range(i):
+            value = lu[i, j]
+            for k in range(m):
+                X[i, k] -= value * X[j, k]
+    for i in range(n - 1, -1, -1):
+        for j in range(i + 1, n):
+            value = lu[i, j]
+            for k in range(m):
+                X[i, k] -= value * X[j, k]
+        inverse = 1.0 / lu[i, i]
+        for k in range(m):
+            X[i, k] *= inverse
+
+
+@kernel
 def solve_transposed(lu, x):
     """x becomes the solution of (LU)^T z = x."""
     n = lu.shape[0]
