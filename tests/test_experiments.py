@@ -5,6 +5,7 @@ import io
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -334,6 +335,23 @@ def test_when_every_worker_dies_the_rest_is_given_up():
         found = list(workers.results(eval, tasks))
     assert sorted(task for task, _ in found) == sorted(tasks)
     assert all(isinstance(result, Lost) for _, result in found)
+
+
+def test_an_interrupt_does_not_wait_for_what_is_in_flight():
+    code = (
+        "import time; from vbmle.experiments.compute import Workers\n"
+        "with Workers(1) as workers:\n"
+        "    for seconds, _ in workers.results(time.sleep, [0, 600]): print(seconds, flush=True)"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "0\n"
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    assert (out, process.returncode) == ("", -signal.SIGINT)
+    assert err.rstrip().endswith("KeyboardInterrupt")
 
 
 def test_workers_have_one_thread_and_leave_the_environment_alone(monkeypatch: pytest.MonkeyPatch):

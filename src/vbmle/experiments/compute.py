@@ -25,6 +25,9 @@ ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VEC
 TRIES_ALONE = 2
 """How often a task may kill a worker that has nothing else to do."""
 
+NAP = 0.2
+"""Seconds after which a waiting parent looks up."""
+
 BREAKS_IN_A_ROW = 6
 """Pools that break without finishing anything before the rest is given up."""
 
@@ -78,8 +81,7 @@ class Workers:
         running: dict[Future[Result], Task] = {}
         while waiting or running:
             broken = self._submit(function, waiting, running, window)
-            finished, _ = wait(running, return_when=FIRST_COMPLETED)
-            for future in finished:
+            for future in _finished(running):
                 if isinstance(future.exception(), BrokenExecutor):
                     broken = True
                     continue
@@ -116,7 +118,8 @@ class Workers:
     def _alone(self, function: Callable[[Task], Result], task: Task) -> Result | Lost:
         for _ in range(TRIES_ALONE):
             try:
-                return self._pool.submit(function, task).result()
+                future = self._pool.submit(function, task)
+                return next(iter(_finished([future]))).result()
             except BrokenExecutor:
                 self._reopen()
         return Lost()
@@ -129,6 +132,18 @@ class Workers:
         """End the worker processes now: what they do is not wanted any more."""
         for process in set(multiprocessing.active_children()) - self._bystanders:
             process.kill()
+
+
+def _finished(running: Iterable[Future[Result]]) -> set[Future[Result]]:
+    """Wait until at least one is done.
+
+    In short naps: a Ctrl-C that the system hands to another thread does not wake this one, which alone acts on it.
+    """
+    running = list(running)
+    finished: set[Future[Result]] = set()
+    while running and not finished:
+        finished, _ = wait(running, timeout=NAP, return_when=FIRST_COMPLETED)
+    return finished
 
 
 def _process_pool(jobs: int) -> ProcessPoolExecutor:

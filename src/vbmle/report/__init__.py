@@ -17,6 +17,6 @@ def write(folder: Path) -> Path:
         regret, pairs = tables.regret(worlds), tables.pairs(worlds)
         tables.write(regret, folder / "tables" / f"{results.experiment.name}-regret.csv")
         tables.write(pairs, folder / "tables" / f"{results.experiment.name}-pairs.csv")
-        tables.show(regret, tables.REGRET, results.experiment.name)
+        tables.show(regret, tables.REGRET, f"Regret after {results.experiment.horizon} steps")
         sections.append(page.Section(results, worlds, pictures, regret, pairs))
     return page.write(sections, folder / "report.html")

@@ -27,7 +27,7 @@ REGRET = {
     "median": "median",
     "iqm": "IQM",
     "seconds_per_step": "s/step",
-    "published_std": "published std, t=500",
+    "published_std": "published std (t=500)",
     "published_seconds_per_step": "published s/step",
 }
 PAIRS = {
@@ -41,6 +41,11 @@ PAIRS = {
     "same": "same in",
     "more": "lost more in",
 }
+WIDE = 110
+"""Columns of a terminal that shows every column of a table."""
+
+DISPENSABLE = ("trials", "mean_interval", "difference_interval")
+
 SAME = 1e-9
 """Regrets that differ by less are called the same."""
 
@@ -138,21 +143,28 @@ def cell(row: Row, column: str) -> str:
 
 
 def show(rows: Sequence[Row], headings: Mapping[str, str], title: str) -> None:
-    """Print rows to the terminal."""
-    if not rows:
-        return
+    """Print rows to the terminal, grouped by world; a narrow one does without the columns that say least."""
+    from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table
 
-    table = Table(title=title)
-    for key, heading in headings.items():
-        table.add_column(heading, justify="left" if key in ("world", "agent", "against") else "right")
+    if not rows:
+        return
+    console = Console()
+    if not console.is_terminal:  # a file or a pipe has no width
+        console = Console(width=WIDE + 60)
+    narrow = console.width < WIDE
+    left_out = {"world", *DISPENSABLE} if narrow else {"world"}
+    shown = {key: heading for key, heading in headings.items() if key not in left_out}
+    table = Table(title=title, box=SIMPLE_HEAD, pad_edge=False, padding=(0, 0 if narrow else 1, 0, 0))
+    for key, heading in shown.items():
+        longest = max(len(part) for part in [*heading.split(), *(cell(row, key) for row in rows)])
+        table.add_column(heading, justify="left" if key in ("agent", "against") else "right", width=longest)
     last = None
     for row in rows:
-        if last not in (None, row["world"]):
+        if row["world"] != last:
             table.add_section()
+            table.add_row(f"[bold]{row['world']}[/bold]")
         last = row["world"]
-        table.add_row(*(cell(row, key) for key in headings))
-    console = Console()
-    # A file or a pipe has no width: give the table what it needs.
-    Console(width=None if console.is_terminal else 200).print(table)
+        table.add_row(*(cell(row, key) for key in shown))
+    console.print(table)
