@@ -164,6 +164,15 @@ def test_numbers_are_shown_to_three_digits(value: tables.Value, shown: str):
     assert tables.text(value) == shown
 
 
+def test_the_terminal_shows_labels_as_they_are(capsys: pytest.CaptureFixture[str]):
+    worlds = worlds_of({("[red]", "[bold]a[/bold]"): [1.0, 2.0]})
+    tables.show(tables.regret(worlds), tables.REGRET, "title")
+    out = capsys.readouterr().out
+    assert "[red]" in out
+    assert "[bold]a[/bold]" in out
+    assert "1.50" in out
+
+
 # Words
 
 

@@ -147,6 +147,7 @@ def show(rows: Sequence[Row], headings: Mapping[str, str], title: str) -> None:
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
     if not rows:
         return
@@ -164,7 +165,7 @@ def show(rows: Sequence[Row], headings: Mapping[str, str], title: str) -> None:
     for row in rows:
         if row["world"] != last:
             table.add_section()
-            table.add_row(f"[bold]{row['world']}[/bold]")
+            table.add_row(Text(cell(row, "world"), style="bold"))
         last = row["world"]
-        table.add_row(*(cell(row, key) for key in shown))
+        table.add_row(*(Text(cell(row, key)) for key in shown))  # as it is: labels may hold brackets
     console.print(table)
