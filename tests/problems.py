@@ -53,7 +53,7 @@ class Optimality(NamedTuple):
     """How far theta is from satisfying the KKT conditions for a gradient, and what that compares to."""
 
     residual: float  # norm of (g + lower' mu + equal' nu, mu * slack), the smallest there is with mu >= 0
-    scale: float  # max(1, size of the gradient along P)
+    scale: float  # max(1, |g|)
     terms: int  # how many numbers the residual collects
 
 
@@ -64,7 +64,7 @@ def optimality(mdp: LinearMixtureMDP, theta: np.ndarray, g: np.ndarray) -> Optim
     _, sigma, right = np.linalg.svd(equal)
     along = right[(sigma > 1e-9 * sigma[0]).sum() :]  # directions in which the equalities leave theta free
     matrix, target = np.vstack([along @ lower.T, np.diag(slack)]), np.append(-along @ g, np.zeros(len(slack)))
-    scale = max(1.0, float(np.linalg.norm(along @ g)))
+    scale = max(1.0, float(np.abs(g).max()))
     _, residual = nnls(matrix, target / scale, maxiter=100 * matrix.shape[1])
     return Optimality(float(residual) * scale, scale, len(target))
 
