@@ -19,7 +19,7 @@ LAYERS: list[set[str]] = [
     {"transitions", "polytope"},
     {"flatten", "model"},
     {"planning"},
-    {"counts", "starts", "solver", "certificate"},
+    {"counts", "information", "starts", "solver", "certificate"},
     {"estimation"},
     {"agents", "worlds"},
     {"simulation", "theory", "testing"},

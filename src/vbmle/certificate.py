@@ -87,7 +87,7 @@ def triangulate(mdp: LinearMixtureMDP) -> tuple[Floats, Ints] | None:
 
     try:
         corners = [block_vertices(block) for block in blocks]
-        if np.prod([float(len(c)) for c in corners]) > MAX_VERTICES:
+        if not 0 < np.prod([float(len(c)) for c in corners]) <= MAX_VERTICES:
             return None
         points = np.array([np.concatenate(choice) for choice in product(*corners)])
         if free == 1:

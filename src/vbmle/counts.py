@@ -28,8 +28,11 @@ class TransitionCounts:
         """How many transitions were added."""
         return self._total
 
-    def add(self, state: int, action: int, next_state: int, times: int = 1) -> None:
-        """Count a transition. One that no feasible theta allows is refused, and nothing is lost."""
+    def add(self, state: int, action: int, next_state: int, times: int = 1) -> int:
+        """Count a transition and return its index in `mdp.transitions`.
+
+        One that no feasible theta allows is refused, and nothing is lost.
+        """
         mdp = self.mdp
         if not (
             0 <= state < mdp.num_states and 0 <= action < mdp.num_actions and 0 <= next_state < mdp.num_states
@@ -50,6 +53,7 @@ class TransitionCounts:
             self.num_observed += 1
         self.values[i] += times
         self._total += times
+        return i
 
     def load_values(self, values: Floats, observed: Ints) -> None:
         """Replace all counts, in the order in which transitions were first observed."""

@@ -102,16 +102,14 @@ def value_biased(
     if search == "local":
         solver.climb(objective)
     else:
-        likely = Solver(mdp)
-        likely.climb(objective._replace(bias=0.0))
-        solver.search(objective, likely.theta)
-    bound = _certify(solver, objective) if certify else None
+        solver.search(objective)
+    bound = prove(solver, objective) if certify else None
     if bias == 0.0:
         solver.plan()
     return _estimate(solver, with_value=True, upper_bound=bound)
 
 
-def _certify(solver: Solver, objective: Objective) -> float:
+def prove(solver: Solver, objective: Objective) -> float:
     """A bound on the maximum; where the search for it meets a better point, the solver moves there."""
     likely = Solver(solver.mdp)
     likely.climb(objective._replace(bias=0.0))

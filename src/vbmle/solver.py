@@ -11,9 +11,9 @@ search keeps a pool of distinct local maxima and feeds it with starts
     - from the incumbent with another action in one state: climb for that policy, then freely.
 
 `search` tries all of them. `follow` is for problems that change a little from call to call, as an agent's do:
-it climbs again from the whole pool and tries one start in rotation, and searches in full whenever the number
-of observations has doubled. Both are deterministic given the seed, which orders and draws the starts. Among
-maxima that tie (1e-9 relative) the incumbent stays; at first that is the one found first in the seed's order.
+it climbs again from the whole pool, from one more start and from one more policy, in rotation. Both are
+deterministic given the seed, which orders and draws the starts. Among maxima that tie (1e-9 relative) the
+incumbent stays; at first that is the one found first in the seed's order.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Solver:
         self._p, self._lu = np.empty(mdp.transitions.count), np.empty((factors, factors))
         self._seed = seed
         self._starts: Starts | None = None
-        self._turn, self._searched = 0, -1
+        self._turn = 0
         self.theta: Floats = self._pool.theta[0]
         self.policy: Ints = self._pool.policy[0]
         self.V: Floats = self._pool.V[0]
@@ -111,30 +111,40 @@ class Solver:
 
         plan_at(self.mdp.flat, self.theta, self._p, self.policy, self._lu, self.V)
 
-    def search(self, objective: Objective, likely: Floats) -> None:
-        """Climb from everywhere; `likely` is the maximum-likelihood theta."""
+    def search(self, objective: Objective) -> None:
+        """Climb from everywhere."""
         self.climb(objective)
-        self._try(objective, self.starts.all(self.theta, likely))
-        self._switch(objective, *self.starts.switches(objective.state))
-        # the neighbours of a new incumbent have not been tried
-        self._switch(objective, *self.starts.switches(objective.state))
+        self._try(objective, self.starts.all(self.theta, self._likely(objective)))
+        for _ in range(2):  # the neighbours of a new incumbent have not been tried
+            self._switch(objective, *self.starts.switches(objective.state))
+
+    def follow(self, objective: Objective) -> None:
+        """Climb from the pool and from one start and one policy more; from several the first time."""
+        self.climb(objective)
+        if self._turn == 0:
+            self._try(objective, self.starts.some(self.theta, self._likely(objective)))
+            self._switch(objective, *self.starts.actions(objective.state))
+        else:
+            self._try(objective, self.starts.one(self._turn, self.theta))
+            self._switch(objective, *self.starts.one_switch(self._turn, objective.state))
+        self._turn += 1
+
+    def climb_from_few(self, objective: Objective) -> None:
+        """Climb from where it stands, from the most likely theta and from the interior point."""
+        self._size = 1
+        self.climb(objective)
+        likely = self.starts.place(self._likely(objective))
+        self._try(objective, np.vstack([likely, np.zeros_like(likely)]))
 
     def add(self, objective: Objective, theta: Floats) -> None:
         """Climb from theta too."""
         self._try(objective, self.starts.place(theta)[None, :])
 
-    def follow(self, objective: Objective, observations: int) -> None:
-        """Climb from the pool and one start more; search in full when observations have doubled."""
-        if observations >= 2 * self._searched:
-            self._searched = max(1, observations)
-            likely = Solver(self.mdp)
-            likely.climb(objective._replace(bias=0.0))
-            self.search(objective, likely.theta)
-            return
-        self.climb(objective)
-        self._turn += 1
-        self._try(objective, self.starts.one(self._turn, self.theta))
-        self._switch(objective, *self.starts.one_switch(self._turn, objective.state))
+    def _likely(self, objective: Objective) -> Floats:
+        """The maximiser of the part without value."""
+        solver = Solver(self.mdp)
+        solver.climb(objective._replace(bias=0.0))
+        return solver.theta
 
     def _try(self, objective: Objective, starts: Floats) -> None:
         from vbmle.kernels.search import try_starts
@@ -151,10 +161,10 @@ class Solver:
     def state(self) -> dict[str, NDArray[Any]]:
         """What the next solve depends on, to be continued exactly by `restore`."""
         arrays = {f"solver.{name}": array for name, array in self._pool._asdict().items()}
-        return arrays | {"solver.place": np.array([self._size, self._turn, self._searched])}
+        return arrays | {"solver.place": np.array([self._size, self._turn])}
 
     def restore(self, state: dict[str, NDArray[Any]]) -> None:
         """Continue from a `state`."""
         for name, array in self._pool._asdict().items():
             array[...] = state[f"solver.{name}"]
-        self._size, self._turn, self._searched = (int(i) for i in state["solver.place"])
+        self._size, self._turn = (int(i) for i in state["solver.place"])

@@ -12,6 +12,7 @@ from vbmle.polytope import Block
 from vbmle.validation import Floats, Ints
 
 FEW = 64  # up to this many vertices, or neighbouring policies, all are tried
+SOME = 8  # how many starts, and actions, a quick survey tries
 NEAR = 0.95  # how near the boundary a start stands: 1 is on it, 0 the interior point
 VERTEX_LIMIT = (4, 400)  # free coordinates and rows up to which vertices are enumerated
 
@@ -38,6 +39,10 @@ class Starts:
             own += [here + share * (self._best - here) for share in (0.05, 0.5, NEAR)]
         return np.vstack([*own, self._fixed])
 
+    def some(self, incumbent: Floats, likely: Floats) -> Floats:
+        """The first of them."""
+        return self.all(incumbent, likely)[:SOME]
+
     def one(self, turn: int, incumbent: Floats) -> Floats:
         """One start, in rotation."""
         if self._best is not None and turn % 4 == 0:
@@ -52,6 +57,11 @@ class Starts:
         if len(pairs) > FEW:
             pairs = np.concatenate([pairs[pairs // actions == state], pairs[: FEW // 2]])
         return pairs // actions, pairs % actions
+
+    def actions(self, state: int) -> tuple[Ints, Ints]:
+        """Every action in the state at hand, up to a limit."""
+        actions = np.arange(min(self._mdp.num_actions, SOME))
+        return np.full(len(actions), state), actions
 
     def one_switch(self, turn: int, state: int) -> tuple[Ints, Ints]:
         """One pair, in rotation: every second time in the state at hand."""
@@ -95,7 +105,7 @@ def _small(block: Block) -> bool:
 
 
 def block_vertices(block: Block) -> Floats:
-    """All vertices of a block, as rows of y."""
+    """All vertices of a block, as rows of y; none where they cannot be told apart."""
     if block.dimension == 0:
         return np.zeros((0, 0))
     if block.is_simplex:
@@ -106,9 +116,14 @@ def block_vertices(block: Block) -> Floats:
     if block.dimension == 1:
         ends = -block.offsets / block.rows[:, 0]
         return np.array([[ends[block.rows[:, 0] > 0].max()], [ends[block.rows[:, 0] < 0].min()]])
-    from scipy.spatial import HalfspaceIntersection
+    from scipy.spatial import HalfspaceIntersection, QhullError
 
-    half = HalfspaceIntersection(np.column_stack([-block.rows, -block.offsets]), np.zeros(block.dimension))
+    try:
+        half = HalfspaceIntersection(
+            np.column_stack([-block.rows, -block.offsets]), np.zeros(block.dimension)
+        )
+    except QhullError:  # rows that differ by rounding alone
+        return np.zeros((0, block.dimension))
     points = half.intersections[np.isfinite(half.intersections).all(axis=1)]
     scale = 1e-9 * max(1.0, np.abs(points).max())
     _, first = np.unique(np.round(points / scale), axis=0, return_index=True)

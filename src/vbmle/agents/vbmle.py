@@ -15,13 +15,17 @@ from collections.abc import Callable
 import numpy as np
 
 from vbmle.agents.base import CountingAgent, State
-from vbmle.estimation import SEARCHES
+from vbmle.estimation import prove
+from vbmle.information import Information
 from vbmle.model import LinearMixtureMDP
 from vbmle.solver import POOL, Solver, goal
 from vbmle.validation import Floats, Ints, non_negative, one_of
 
 BIASES: dict[str, Callable[[int], float]] = {"sqrt": math.sqrt, "log": math.log1p}
 """Schedules alpha(t) by name: sqrt(t), the paper's, and log(1+t), tabular RBMLE's."""
+
+AGENT_SEARCHES = ("global", "certified", "few", "local")
+UPDATES = ("every-step", "doubling")
 
 
 class BiasedAgent(CountingAgent):
@@ -66,7 +70,15 @@ class BiasedAgent(CountingAgent):
 
 
 class VBMLE(BiasedAgent):
-    """Exact VBMLE: each step maximises likelihood plus alpha(t) times the optimal value of the state."""
+    """Exact VBMLE: each step maximises likelihood plus alpha(t) times the optimal value of the state.
+
+    search: "global" follows all local maxima it knows and keeps looking for others; "certified" also proves each
+    answer by branch and bound, which takes milliseconds while the feasible set has few vertices; "few" climbs
+    from the last theta, the most likely theta and the interior point; "local" from the last theta alone, which
+    can stay in the wrong basin for ever. update: "every-step" as published, or "doubling", which decides anew
+    only when the information about what was just observed has doubled (see `vbmle.information`) and plays
+    the policy in force in between.
+    """
 
     def __init__(
         self,
@@ -75,21 +87,47 @@ class VBMLE(BiasedAgent):
         bias_scale: float = 1.0,
         ridge: float = 1.0,
         search: str = "global",
+        update: str = "every-step",
         seed: int = 0,
     ) -> None:
-        one_of("search", search, SEARCHES)
-        super().__init__(mdp, bias, bias_scale, ridge, search=search, seed=seed)
-        self._solver = Solver(mdp, places=POOL if search == "global" else 1, seed=seed)
+        one_of("search", search, AGENT_SEARCHES)
+        one_of("update", update, UPDATES)
+        super().__init__(mdp, bias, bias_scale, ridge, search=search, update=update, seed=seed)
+        self._solver = Solver(mdp, places=1 if search == "local" else POOL, seed=seed)
         self._solver.plan()
+        self._information = Information(mdp, ridge) if update == "doubling" else None
+
+    def observe(self, state: int, action: int, next_state: int) -> None:
+        seen = self.counts.add(state, action, next_state)
+        self._decided = -1
+        if self._information is not None:
+            self._information.add(seen)
 
     def _decide(self, state: int) -> None:
+        if self._information is not None:
+            if not self._information.due:
+                return
+            self._information.decided()
         objective = goal(self.counts, self.settings["ridge"], self.alpha(), state)
-        if self.settings["search"] == "local":
+        search = self.settings["search"]
+        if search == "local":
             self._solver.climb(objective)
+        elif search == "few":
+            self._solver.climb_from_few(objective)
         else:
-            self._solver.follow(objective, self.counts.total)
+            self._solver.follow(objective)
+        if search == "certified":
+            prove(self._solver, objective)
         if objective.bias == 0.0:  # no value entered the objective, so none was planned for
             self._solver.plan()
+
+    def _state(self) -> State:
+        return super()._state() | (self._information.state() if self._information is not None else {})
+
+    def _restore(self, state: State) -> None:
+        super()._restore(state)
+        if self._information is not None:
+            self._information.restore(state)
 
 
 class ApproximateVBMLE(BiasedAgent):

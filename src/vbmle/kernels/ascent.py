@@ -7,7 +7,8 @@ block by block, and a line search makes f rise. Steps stop short of probability 
 f stays finite.
 
 The KKT residual is max(|grad f + rows' mu|, mu * slack) over all blocks, relative to max(1, |grad f|), the
-gradient in theta. The gap bounds max over v in P of <grad f, v - theta>; without bias it bounds how far f is below its maximum.
+gradient in theta. The gap bounds max over v in P of <grad f, v - theta>; without bias it bounds how far f is
+below its maximum.
 """
 
 from __future__ import annotations

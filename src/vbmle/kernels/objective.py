@@ -267,3 +267,40 @@ def plan_at(model, theta, p, policy, lu, V):
     """p, the optimal policy (from the one given) and V* at theta."""
     probabilities(model, theta, p)
     optimal_value(model, p, policy, lu, V)
+
+
+@kernel
+def plan_and_gradient(model, theta, state, p, policy, lu, V, w, g):
+    """The least any method must do at a theta: assemble P, plan from the policy at hand, differentiate V*."""
+    plan_at(model, theta, p, policy, lu, V)
+    g[:] = 0.0
+    value_gradient(model, p, policy, lu, V, state, 1.0, w, g)
+
+
+@kernel
+def add_information(model, domain, inverse, i):
+    """Add phi_i phi_i' to the information of its block, kept as an inverse; returns (block, log-det growth).
+
+    Sherman-Morrison: log det(A + phi phi') - log det A = log(1 + phi' A^{-1} phi).
+    """
+    if model.phi.shape[0] > 0:
+        b, n = 0, model.phi.shape[1]
+        phi = model.phi[i].copy()
+    else:
+        b = domain.block_of[model.f_indices[model.f_indptr[i]]]
+        n = domain.coord_ptr[b + 1] - domain.coord_ptr[b]
+        phi = np.zeros(n)
+        for k in range(model.f_indptr[i], model.f_indptr[i + 1]):
+            phi[domain.place_of[model.f_indices[k]]] = model.f_data[k]
+    at = domain.hessian_ptr[b]
+    matrix = inverse[at : at + n * n].reshape((n, n))
+    image = np.zeros(n)
+    growth = 1.0
+    for j in range(n):
+        for k in range(n):
+            image[j] += matrix[j, k] * phi[k]
+        growth += image[j] * phi[j]
+    for j in range(n):
+        for k in range(n):
+            matrix[j, k] -= image[j] * image[k] / growth
+    return b, np.log(growth)

@@ -15,6 +15,7 @@ import numpy as np
 from vbmle.kernels.jit import kernel
 
 SOLVED, NOT_CONVEX, INFEASIBLE, TOO_LONG = 0, 1, 2, 3
+SPARE = 8  # violated rows remembered beyond the number of variables
 
 
 @kernel
@@ -82,13 +83,13 @@ def _most_violated(rows, slack, d, is_active, guess, num_guess, tolerance):
 
 @kernel
 def _scan(rows, slack, d, is_active, guess, depth, tolerance):
-    """Remember the rows that are violated most, as many as fit; returns how many."""
+    """Remember the rows that are violated most, a few more than variables; returns how many."""
     count, shallow = 0, 0  # shallow: the place of the least violated one remembered
     for i in range(rows.shape[0]):
         value = _row_value(rows, slack, d, i)
         if value >= -tolerance or is_active[i]:
             continue
-        if count < len(guess):
+        if count < len(d) + SPARE:
             guess[count], depth[count] = i, value
             if count == 0 or value > depth[shallow]:
                 shallow = count
@@ -171,7 +172,7 @@ def _settle(rows, slack, d, frame, upper, active, count, r):
 @kernel
 def qp_workspace(m, r):
     """Arrays for `solve_qp` with m variables and r rows."""
-    squares, vectors = np.empty((3, m, m)), np.empty((4, m + 8))
+    squares, vectors = np.empty((3, m, m)), np.empty((4, m + SPARE))
     return (
         squares[0],
         squares[1],
@@ -179,7 +180,7 @@ def qp_workspace(m, r):
         vectors[0],
         vectors[1],
         vectors[2],
-        np.empty(m + 8, np.int64),
+        np.empty(m + SPARE, np.int64),
         vectors[3],
         np.zeros(r, np.bool_),
     )
