@@ -60,6 +60,7 @@ def test_worlds_are_markov_chains_and_come_out_the_same_each_time(name: str):
         (lambda: random_network(3, 2, 5, temperature=math.nan), "temperature is nan"),
         (lambda: random_network(3, 2, 5, seed=-1), "seed is -1"),
         (lambda: random_network(3, 2, 5, discount=1.0), "discount is 1.0"),
+        (lambda: random_network(3, 2, 5, reward="rare"), "reward is 'rare'.*'uniform', 'sparse'"),
         (lambda: riverswim(2), "length is 2; .* at least 3"),
         (lambda: riverswim(6.0), "length is 6.0"),  # type: ignore[arg-type]
         (lambda: riverswim(features="linear"), "features is 'linear'.*'tabular', 'mixture'"),
@@ -237,6 +238,22 @@ def test_network_reward_and_truth_have_streams_of_their_own():
     other = random_network(3, 2, 5, seed=5)
     assert not np.array_equal(base.mdp.row_reward, other.mdp.row_reward)
     assert not np.array_equal(base.theta, other.theta)
+
+
+def test_sparse_networks_pay_for_one_pair_and_are_otherwise_the_same():
+    paid = set()
+    for seed in range(30):
+        usual, sparse = (random_network(3, 2, 4, seed=seed, reward=kind) for kind in ("uniform", "sparse"))
+        np.testing.assert_array_equal(np.sort(sparse.mdp.row_reward), [0.0] * 5 + [1.0])
+        np.testing.assert_array_equal(usual.theta, sparse.theta)
+        np.testing.assert_array_equal(transition(usual), transition(sparse))
+        paid.add(int(sparse.mdp.row_reward.argmax()))
+    assert len(paid) == 6  # all pairs: missing one of 6 in 30 draws has probability 6 (5/6)^30 = .025, once
+
+
+def test_the_usual_reward_is_the_first_draw_of_its_stream():
+    rng = np.random.default_rng(np.random.SeedSequence(7).spawn(3)[1])
+    np.testing.assert_array_equal(random_network(3, 2, 4, seed=7).mdp.row_reward, rng.random((3, 2)).ravel())
 
 
 def test_cold_networks_are_nearly_deterministic_and_hot_ones_nearly_uniform():

@@ -5,16 +5,36 @@
 
 so that each coordinate of theta weighs one base model. The paper leaves the initialisation, the reward and
 the law of theta* open; here weights and biases are uniform on +-1/sqrt(fan in) (the default of PyTorch's
-Linear), rewards uniform on [0, 1], and theta* uniform and then divided by its sum.
+Linear), rewards uniform on [0, 1], and theta* uniform and then divided by its sum. With rewards everywhere most
+policies learn on the way; the sparse variant pays for one pair (s, a) only.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 
 from vbmle import validation
 from vbmle.model import LinearMixtureMDP, World
 from vbmle.validation import Floats
+
+
+def _uniform(rng: np.random.Generator, shape: tuple[int, int]) -> Floats:
+    return rng.random(shape)
+
+
+def _sparse(rng: np.random.Generator, shape: tuple[int, int]) -> Floats:
+    rewards = np.zeros(shape)
+    rewards.flat[rng.integers(rewards.size)] = 1.0
+    return rewards
+
+
+REWARDS: dict[str, Callable[[np.random.Generator, tuple[int, int]], Floats]] = {
+    "uniform": _uniform,
+    "sparse": _sparse,
+}
+"""How R(s, a) is drawn, by name."""
 
 
 def random_network(
@@ -25,9 +45,11 @@ def random_network(
     temperature: float = 0.01,
     seed: int = 0,
     discount: float = 0.9,
+    reward: str = "uniform",
 ) -> World:
     """The paper's environment: `dimension` base models, each a softmax head on a random ReLU network.
 
+    reward="uniform" draws each R(s, a) from [0, 1]; "sparse" pays 1 for one (s, a) drawn at random, 0 elsewhere.
     The network, the reward and theta* have a stream of chance each: changing the size of one leaves the
     others as they are. The domain is the whole feasible set, which is larger than the simplex.
     """
@@ -37,11 +59,13 @@ def random_network(
     hidden = validation.positive_integer("hidden", hidden)
     if validation.non_negative("temperature", temperature) == 0.0:
         raise ValueError("temperature is 0; it needs a finite number above 0")
+    validation.one_of("reward", reward, tuple(REWARDS))
     streams = np.random.SeedSequence(validation.index("seed", seed, 2**63)).spawn(3)
-    network, reward, truth = (np.random.default_rng(stream) for stream in streams)
+    network, payment, truth = (np.random.default_rng(stream) for stream in streams)
     features = _softmax(_logits(network, states, actions, dimension, hidden) / temperature)
     weights = truth.random(dimension)
-    mdp = LinearMixtureMDP(np.moveaxis(features, 2, 3), reward.random((states, actions)), discount)
+    rewards = REWARDS[reward](payment, (states, actions))
+    mdp = LinearMixtureMDP(np.moveaxis(features, 2, 3), rewards, discount)
     return World(mdp, weights / weights.sum())
 
 
