@@ -2,9 +2,10 @@
 
 Each iteration takes the exact gradient (envelope theorem for V*: one adjoint solve) and the exact Hessian of
 the concave part; where P is one block of dense features, also that of V* for the policy in force, provided the
-sum is concave, if need be only along the face where it stands. A quadratic program over P gives the step,
-block by block, and a line search makes f rise. Steps stop short of probability 0 for observed transitions, so
-f stays finite.
+sum is concave, if need be only along the face where it stands. A quadratic program over P gives the step. Where
+P is a product, each block has its own, and the value's curvature, which couples them, corrects the step along
+the face (see `vbmle.kernels.newton`). Then a line search makes f rise. Steps stop short of probability 0 for
+observed transitions, so f stays finite.
 
 The KKT residual is max(|grad f + rows' mu|, mu * slack) over all blocks, relative to max(1, |grad f|), the
 gradient in theta. The gap bounds max over v in P of <grad f, v - theta>; without bias it bounds how far f is
@@ -16,6 +17,7 @@ from __future__ import annotations
 import numpy as np
 
 from vbmle.kernels.jit import kernel
+from vbmle.kernels.newton import correct
 from vbmle.kernels.objective import (
     assemble,
     block_hessians,
@@ -167,51 +169,84 @@ def stiffen(domain, b, B, concave, active, u):
 
 
 @kernel
-def quadratic_step(model, domain, goal, p, policy, lu, V, w, g, y, d, active, counts, u, room):
-    """The step d over all blocks, with active rows and multipliers; returns the rise that g promises."""
-    hessian, B, concave, bent, half, Z, Y, work = room
-    dense = model.phi.shape[0] > 0
-    use_value = dense and goal.bias > 0.0 and lu.shape[0] > 0
-    if not dense:
-        block_hessians(model, domain, goal, p, hessian)
-    rise = 0.0
+def dense_step(model, domain, goal, p, policy, lu, V, w, g, y, d, active, counts, u, room):
+    """The step d where P is one block of dense features, with the exact curvature as far as it is concave."""
+    B, concave, bent, Z, Y, work = room
+    m = len(g)
+    use_value = goal.bias > 0.0 and lu.shape[0] > 0
+    dense_hessian(model, goal, p, concave)
+    if use_value:
+        value_hessian(model, p, policy, lu, V, w, Z, Y, bent)
+    known = counts[0]  # active rows and multipliers of the last program
+    for attempt in range(0 if use_value else 2, 3):
+        for i in range(m):
+            for j in range(m):
+                B[i, j] = concave[i, j]
+        if attempt < 2:
+            for i in range(m):
+                for j in range(m):
+                    B[i, j] -= goal.bias * bent[i, j]
+        if attempt == 1:
+            stiffen(domain, 0, B, concave, active[:known], u)
+        soften(B, g, domain.diameter[0], goal.ridge)
+        status, counts[0] = block_step(domain, 0, B, g, y, d, active, known, u, work)
+        if status == SOLVED:
+            return
+    counts[0] = 0
+    d[:] = 0.0
+
+
+@kernel
+def product_step(model, domain, goal, p, policy, lu, V, w, g, y, d, active, counts, u, accuracy, room):
+    """The step d over many blocks, corrected for the curvature of the value where there are factors."""
+    hessian, half, last, square_ptr, concave, inverse, room_newton, work = room
+    block_hessians(model, domain, goal, p, hessian)
+    frame = work[2][1]
     for b in range(len(domain.coord_ptr) - 1):
         free, m = domain.free_ptr[b], domain.free_ptr[b + 1] - domain.free_ptr[b]
         if m == 0:
             continue
         gb, yb, db, ub = g[free : free + m], y[free : free + m], d[free : free + m], u[free : free + m]
-        Bb, Cb = B[: m * m].reshape((m, m)), concave[: m * m].reshape((m, m))
-        ab = active[free : free + m]
-        if dense:
-            dense_hessian(model, goal, p, Cb)
-        else:
-            reduce_block(domain, hessian, b, Cb, half)
-        if use_value:
-            value_hessian(model, p, policy, lu, V, w, Z, Y, bent)
-        attempt = 0 if use_value else 2
-        known = counts[b]  # active rows and multipliers of the last program
-        while True:
-            for i in range(m):
-                for j in range(m):
-                    Bb[i, j] = Cb[i, j]
-            if attempt < 2:
-                for i in range(m):
-                    for j in range(m):
-                        Bb[i, j] -= goal.bias * bent[i, j]
-            if attempt == 1:
-                stiffen(domain, b, Bb, Cb, ab[:known], ub)
-            soften(Bb, gb, domain.diameter[b], goal.ridge)
-            status, counts[b] = block_step(domain, b, Bb, gb, yb, db, ab, known, ub, work)
-            if status == SOLVED:
-                break
-            if attempt == 2:
-                counts[b] = 0
-                db[:] = 0.0
-                break
-            attempt += 1
+        same = True  # a block at rest whose gradient has not moved stays at rest
         for j in range(m):
-            rise += gb[j] * db[j]
-    return rise
+            same = same and gb[j] == last[free + j] and abs(db[j]) <= 1e-14
+            last[free + j] = gb[j]
+        if same:
+            db[:] = 0.0
+            continue
+        at = square_ptr[b]
+        Bb = concave[at : at + m * m].reshape((m, m))
+        reduce_block(domain, hessian, b, Bb, half)
+        soften(Bb, gb, domain.diameter[b], goal.ridge)
+        status, counts[b] = block_step(
+            domain, b, Bb, gb, yb, db, active[free : free + m], counts[b], ub, work
+        )
+        if status != SOLVED:
+            counts[b] = 0
+            db[:] = 0.0
+        for i in range(m):
+            for j in range(m):
+                total = 0.0
+                for k in range(counts[b], m):
+                    total += frame[k, i] * frame[k, j]
+                inverse[at + i * m + j] = total if status == SOLVED else 0.0
+    if goal.bias > 0.0 and lu.shape[0] > 0:
+        correct(
+            model,
+            domain,
+            goal.bias,
+            policy,
+            lu,
+            V,
+            w,
+            y,
+            d,
+            square_ptr,
+            concave,
+            inverse,
+            accuracy,
+            room_newton,
+        )
 
 
 @kernel
@@ -245,20 +280,36 @@ def start_inside(model, domain, goal, y, theta, p, policy, lu, V):
 
 
 @kernel
-def workspace(model, domain, states):
-    """Work arrays of `quadratic_step`, for the largest block."""
-    k = m = r = 0
-    for b in range(len(domain.coord_ptr) - 1):
-        k = max(k, domain.coord_ptr[b + 1] - domain.coord_ptr[b])
-        m = max(m, domain.free_ptr[b + 1] - domain.free_ptr[b])
-        r = max(r, domain.row_ptr[b + 1] - domain.row_ptr[b])
-    square = np.empty((2, m * m))
-    dense = model.phi.shape[0] > 0
-    tall = np.empty((2, states if dense else 0, m))
-    hessian = np.empty(0 if dense else domain.hessian_ptr[-1])
-    half = np.empty((0 if dense else k, m))
+def dense_workspace(domain, states, needed):
+    """Work arrays of `dense_step`, empty where it is not needed."""
+    m, r = (domain.free_ptr[-1], len(domain.offsets)) if needed else (0, 0)
+    square, tall = np.empty((3, m, m)), np.empty((2, states, m))
     work = (np.empty(r), np.empty(m + 1), qp_workspace(m, r))
-    return hessian, square[0], square[1], np.empty((m, m)), half, tall[0], tall[1], work
+    return square[0], square[1], square[2], tall[0], tall[1], work
+
+
+@kernel
+def product_workspace(model, domain, states, needed):
+    """Work arrays of `product_step`, for the largest block and for all; empty where it is not needed."""
+    blocks = len(domain.coord_ptr) - 1 if needed else 0
+    square_ptr = np.zeros(blocks + 1, np.int64)
+    k = m = r = 0
+    for b in range(blocks):
+        free = domain.free_ptr[b + 1] - domain.free_ptr[b]
+        square_ptr[b + 1] = square_ptr[b] + free * free
+        k = max(k, domain.coord_ptr[b + 1] - domain.coord_ptr[b])
+        m, r = max(m, free), max(r, domain.row_ptr[b + 1] - domain.row_ptr[b])
+    total, n = domain.free_ptr[blocks], len(domain.center) if needed else 0
+    newton = (
+        np.empty((5, total)),
+        np.empty((2, n)),
+        np.empty((2, states)),
+        np.empty(len(model.successor) if needed else 0),
+        np.empty(blocks, np.int64),
+    )
+    work = (np.empty(r), np.empty(m + 1), qp_workspace(m, r))
+    hessian, half, last = np.empty(domain.hessian_ptr[blocks]), np.empty((k, m)), np.full(total, np.nan)
+    return hessian, half, last, square_ptr, np.empty(square_ptr[-1]), np.zeros(square_ptr[-1]), newton, work
 
 
 @kernel
@@ -279,16 +330,27 @@ def ascend(model, domain, goal, y, theta, p, policy, lu, V, active, counts, max_
     Returns (f, residual, gap, iterations).
     """
     n, free = len(theta), len(y)
-    room = workspace(model, domain, len(V))
+    dense = model.phi.shape[0] > 0
+    dense_room = dense_workspace(domain, len(V), dense)
+    product_room = product_workspace(model, domain, len(V), not dense)
     full, direction, w = np.empty(n), np.empty(n), np.empty(len(V))
-    g, d, trial, u = np.empty(free), np.empty(free), np.empty(free), np.zeros(free)
+    g, d, trial, u = np.empty(free), np.full(free, np.inf), np.empty(free), np.zeros(free)
     f = start_inside(model, domain, goal, y, theta, p, policy, lu, V)
     if f == -np.inf:
         return f, np.inf, np.inf, 0
     size = slope_at(model, domain, goal, theta, p, policy, lu, V, w, full, g)
-    stalled = 0
+    stalled, residual = 0, 1.0
     for iteration in range(max_iterations):
-        rise = quadratic_step(model, domain, goal, p, policy, lu, V, w, g, y, d, active, counts, u, room)
+        if dense:
+            dense_step(model, domain, goal, p, policy, lu, V, w, g, y, d, active, counts, u, dense_room)
+        else:
+            accuracy = min(0.1, max(1e-4, residual))  # near the top, steps as exact as it pays
+            product_step(
+                model, domain, goal, p, policy, lu, V, w, g, y, d, active, counts, u, accuracy, product_room
+            )
+        rise = 0.0
+        for j in range(free):
+            rise += g[j] * d[j]
         residual, gap = optimality(domain, g, y, active, counts, u)
         residual /= size
         if residual <= TARGET or rise <= 0.0 or (stalled >= 2 and residual <= STALLED) or stalled >= 10:

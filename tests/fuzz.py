@@ -1,0 +1,151 @@
+"""Random and nasty problems for the value-biased maximiser, and an independent judge of its answers.
+
+`python tests/fuzz.py 100000` runs that many; the test suite runs a few thousand.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+
+import numpy as np
+from problems import dense, optimality
+
+import vbmle
+from vbmle.counts import TransitionCounts
+from vbmle.model import LinearMixtureMDP
+
+PROMISED = 1e-7  # relative KKT residual of an answer that calls itself converged
+JUDGED = 10 * PROMISED  # the judge scales rows and multipliers its own way
+INSIDE = 1e-9
+CALLS_PER_MODEL = 25
+
+
+@dataclass
+class Tally:
+    """How the calls went."""
+
+    calls: int = 0
+    converged: int = 0
+    worst: float = 0.0  # KKT residual, judged independently, among answers called converged
+
+
+def random_model(rng: np.random.Generator) -> LinearMixtureMDP:
+    """A small model: any kind of P, thin ones included, any discount up to .999."""
+    states, actions, d = int(rng.integers(1, 7)), int(rng.integers(1, 4)), int(rng.integers(1, 6))
+    discount = float(rng.choice([0.01, 0.5, 0.9, 0.99, 0.999]))
+    reward = rng.random((states, actions, states)) if rng.random() < 0.3 else rng.random((states, actions))
+    if rng.random() < 0.2:
+        reward = np.zeros((states, actions))
+    kind = rng.integers(5)
+    models = [
+        rng.dirichlet(np.full(states, rng.choice([0.05, 0.5, 5.0])), size=(states, actions)) for _ in range(d)
+    ]
+    if kind == 0:
+        return LinearMixtureMDP.from_models(models, reward, discount)
+    if kind == 1:
+        return LinearMixtureMDP.from_models(models, reward, discount, domain="polytope")
+    if kind == 2:
+        support = rng.random((states, actions, states)) < 0.6
+        support[..., 0] = True
+        return LinearMixtureMDP.tabular(support, reward, discount)
+    if kind == 3:
+        seed = int(rng.integers(2**31))
+        return vbmle.worlds.random_network(
+            states, actions, d, temperature=0.05, seed=seed, discount=discount
+        ).mdp
+    return thin(models, reward, discount, rng)
+
+
+def thin(
+    models: list[np.ndarray], reward: np.ndarray, discount: float, rng: np.random.Generator
+) -> LinearMixtureMDP:
+    """A P that p_min has made nearly empty: the least probability of some theta, less very little."""
+    mix = np.tensordot(rng.dirichlet(np.ones(len(models))), np.stack(models), axes=1)
+    least = mix[mix >= 1e-12].min()
+    p_min = max(0.0, least * (1.0 - 10.0 ** rng.uniform(-6, -1)))
+    try:
+        return LinearMixtureMDP.from_models(models, reward, discount, domain="polytope", p_min=p_min)
+    except ValueError:  # some transition is impossible under that theta: the bound empties P
+        return LinearMixtureMDP.from_models(models, reward, discount)
+
+
+def random_counts(mdp: LinearMixtureMDP, rng: np.random.Generator) -> TransitionCounts:
+    """None, one, or many observations; spread out or piled on a few transitions."""
+    counts = TransitionCounts(mdp)
+    possible = np.nonzero(mdp.transitions.probabilities(mdp.polytope.interior) > 1e-9)[0]
+    chosen = rng.choice(possible, size=int(rng.integers(0, min(12, len(possible)) + 1)), replace=False)
+    for i in chosen:
+        row = int(mdp.transitions.row_of[i])
+        state, action = divmod(row, mdp.num_actions)
+        counts.add(state, action, int(mdp.transitions.successor[i]), int(10 ** rng.uniform(0, 4)))
+    return counts
+
+
+def gradient(
+    mdp: LinearMixtureMDP,
+    counts: TransitionCounts,
+    est: vbmle.Estimate,
+    state: int,
+    bias: float,
+    ridge: float,
+):
+    """grad f by plain NumPy: likelihood, ridge, and the envelope theorem for the policy of the estimate."""
+    rows = mdp.transitions
+    phi = dense(rows.phi)
+    p = phi @ est.theta
+    weight = np.zeros(rows.count)
+    seen = counts.values > 0
+    weight[seen] = counts.values[seen] / p[seen]
+    if bias > 0.0:
+        played = np.arange(mdp.num_states) * mdp.num_actions + est.policy
+        P = rows.csr(p)[played].toarray()
+        w = np.linalg.solve(np.eye(mdp.num_states) - mdp.discount * P.T, np.eye(mdp.num_states)[state])
+        gain = mdp.discount * vbmle.evaluate(mdp, np.asarray(est.theta), est.policy)[rows.successor]
+        if len(mdp.transition_reward):
+            gain = gain + mdp.transition_reward
+        on_policy = np.isin(rows.row_of, played)
+        weight[on_policy] += bias * (w[rows.row_of // mdp.num_actions] * gain)[on_policy]
+    return phi.T @ weight - ridge * est.theta
+
+
+def judge(mdp: LinearMixtureMDP, counts: TransitionCounts, rng: np.random.Generator, tally: Tally) -> None:
+    """One call of value_biased, and everything it promises."""
+    state, ridge = int(rng.integers(mdp.num_states)), float(rng.choice([0.0, 1e-3, 1.0, 100.0]))
+    bias = float(rng.choice([0.0, 10.0 ** rng.uniform(-3, 6)]))
+    start = None
+    if rng.random() < 0.5:  # on the boundary, as the last theta of a run would be
+        start = vbmle.value_biased(mdp, TransitionCounts(mdp), state, 1e6, search="local").theta
+    search = "global" if rng.random() < 0.05 else "local"
+    est = vbmle.value_biased(mdp, counts, state, bias, ridge, search=search, start=start)
+    tally.calls += 1
+    numbers = [est.objective, est.residual, *est.theta, *est.V]
+    assert np.isfinite(numbers).all(), "not finite"
+    assert mdp.contains(est.theta, INSIDE), mdp.constraints.violation(est.theta)
+    if est.converged:
+        assert est.residual <= PROMISED
+        kkt = optimality(mdp, est.theta, gradient(mdp, counts, est, state, bias, ridge))
+        relative = kkt.residual / (kkt.scale * np.sqrt(kkt.terms))  # the promise is for each number
+        assert relative <= JUDGED, f"called converged with a residual of {relative:.3g}"
+        tally.converged += 1
+        tally.worst = max(tally.worst, relative)
+
+
+def fuzz(calls: int, seed: int) -> Tally:
+    """That many calls; AssertionError with the seed of the model where one breaks a promise."""
+    tally, k = Tally(), 0
+    while tally.calls < calls:
+        rng = np.random.default_rng([seed, k])
+        mdp = random_model(rng)
+        for _ in range(CALLS_PER_MODEL):
+            try:
+                judge(mdp, random_counts(mdp, rng), rng, tally)
+            except Exception as error:
+                raise AssertionError(f"model [{seed}, {k}], {mdp!r}: {error!r}") from error
+        k += 1
+    return tally
+
+
+if __name__ == "__main__":
+    result = fuzz(int(sys.argv[1]), seed=int(sys.argv[2]) if len(sys.argv) > 2 else 0)
+    print(f"{result.calls} calls, {result.converged} converged, worst residual of those {result.worst:.2g}")
