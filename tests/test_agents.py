@@ -11,9 +11,10 @@ import pytest
 
 from vbmle import VBMLE, ApproximateVBMLE, MaximumLikelihood, World, plan, simulate
 from vbmle.agents.base import CountingAgent
+from vbmle.kernels import search
 from vbmle.kernels.ascent import ascend, place
 from vbmle.kernels.layout import Objective
-from vbmle.solver import Solver, goal
+from vbmle.solver import goal
 from vbmle.testing import check_agent, example_models
 from vbmle.worlds import closed_loop_trap, hypercube, random_network, riverswim
 
@@ -48,10 +49,13 @@ def test_the_contract_on_every_kind_of_world(agent: type[CountingAgent], name: s
         lambda mdp: VBMLE(mdp, search="local"),
         lambda mdp: VBMLE(mdp, bias="log", bias_scale=0.3, ridge=0.0),
         lambda mdp: VBMLE(mdp, seed=5),
+        lambda mdp: VBMLE(mdp, search="few"),
+        lambda mdp: VBMLE(mdp, search="certified"),
+        lambda mdp: VBMLE(mdp, update="doubling"),
         lambda mdp: ApproximateVBMLE(mdp, bias="log"),
         lambda mdp: MaximumLikelihood(mdp, ridge=0.0),
     ],
-    ids=["local", "log", "seed", "approximate, log", "no ridge"],
+    ids=["local", "log", "seed", "few", "certified", "doubling", "approximate, log", "no ridge"],
 )
 def test_the_contract_with_other_settings(make: Callable[[Any], Any]):
     for name in ("tabular, a product of simplices", "hypercube, a cross-polytope"):
@@ -197,7 +201,8 @@ def test_a_schedule_that_is_a_function_is_asked_for_on_loading(tmp_path: Path):
         ({"bias": "cube"}, "bias is 'cube'; it needs one of 'sqrt', 'log'"),
         ({"bias_scale": -1.0}, "bias_scale is -1.0; it needs a finite number that is at least 0"),
         ({"ridge": np.nan}, "ridge is nan; it needs a finite number that is at least 0"),
-        ({"search": "lucky"}, "search is 'lucky'; it needs one of 'global', 'local'"),
+        ({"update": "never"}, "update is 'never'; it needs one of 'every-step', 'doubling'"),
+        ({"search": "lucky"}, "search is 'lucky'; it needs one of 'global', "),
     ],
 )
 def test_settings_are_checked(settings: dict[str, Any], message: str):
@@ -306,15 +311,26 @@ def test_late_steps_take_no_more_iterations_than_early_ones(name: str, biased: b
     assert np.mean(taken[True]) <= np.mean(taken[False]) + 0.5  # a whole iteration more would be a trend
 
 
-def test_full_searches_become_rare(monkeypatch: pytest.MonkeyPatch):
-    """At first, and whenever the observations have doubled."""
-    searches, full = [], Solver.search
+def test_a_global_search_tries_as_much_late_as_early(monkeypatch: pytest.MonkeyPatch):
+    """Apart from the first step: as many starts and other policies in every step, and never more maxima kept."""
+    tried: list[int] = []
 
-    def counted(self: Solver, *arguments: Any) -> None:
-        searches.append(1)
-        full(self, *arguments)
+    def counted(kernel: Callable[..., int]) -> Callable[..., int]:
+        def call(*arguments: Any) -> int:
+            tried.append(len(arguments[5]))
+            return kernel(*arguments)
 
-    monkeypatch.setattr(Solver, "search", counted)
-    world = riverswim(4)
-    play(VBMLE(world.mdp), world, 1000, 0, np.random.default_rng(0))
-    assert 5 <= len(searches) <= 2 + np.log2(1000)
+        return call
+
+    monkeypatch.setattr(search, "try_starts", counted(search.try_starts))
+    monkeypatch.setattr(search, "try_switches", counted(search.try_switches))
+    world, rng = riverswim(4), np.random.default_rng(0)
+    agent = VBMLE(world.mdp)
+    state = play(agent, world, 1, 0, rng)
+    work = []
+    for _ in range(1000):
+        tried.clear()
+        state = play(agent, world, 1, state, rng)
+        work.append(sum(tried))
+    assert max(work[900:]) <= max(work[:100])
+    assert min(work) >= 1
