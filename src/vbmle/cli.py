@@ -7,6 +7,7 @@ where); 130 stopped by Ctrl-C (what is complete is kept).
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -81,9 +82,44 @@ def paper(
 
 
 @app.command()
+def study(
+    quick: Annotated[bool, typer.Option("--quick", help="Few trials and steps: a first look.")] = False,
+    out: Out = Path("study"),
+    jobs: Jobs = None,
+) -> None:
+    """Run what the maximiser and the bias do to regret; ends in DIR/summary.md. Run again to resume."""
+    from vbmle.experiments import study as plan
+    from vbmle.report.study import write
+
+    sizes = plan.QUICK if quick else plan.FULL
+    failures = _records(plan.experiments(sizes), out, jobs)
+    audits = plan.audits(sizes)
+    _say(f"comparing {sum(audit.steps for audit in audits)} steps with the certified maximum")
+    failures += plan.run_audits(audits, out, _processes(jobs))
+    print((page := write(out, audits)).read_text())
+    _say(f"see {page}")
+    _name(failures)
+
+
+@app.command()
 def report(folder: Folder) -> None:
     """Make the page, the figures and the tables again, from records alone."""
     _report(folder)
+
+
+@app.command()
+def bench(
+    out: Annotated[
+        Path, typer.Option(metavar="DIR", help="Where the table goes, with all its numbers.")
+    ] = Path("bench"),
+    quick: Annotated[bool, typer.Option("--quick", help="Every row from few steps: a first look.")] = False,
+) -> None:
+    """Measure the speed table: ratios of what takes turns in one run, with the targets beside them."""
+    from vbmle.bench.launch import launch
+
+    code = launch(out, quick)
+    if code:
+        raise typer.Exit(code)
 
 
 @app.command()
@@ -106,22 +142,41 @@ def worlds() -> None:
 
 def _run(experiment: Experiment, out: Path, jobs: int | None) -> None:
     """Run an experiment, report it, and end with the code that says how it went."""
-    from vbmle.experiments import compute, progress, run
+    failures = _records([experiment], out, jobs)
+    _report(out)
+    _name(failures)
+
+
+def _processes(jobs: int | None) -> int:
+    from vbmle.experiments import compute
 
     if jobs is not None and jobs < 1:
         raise InputError(f"--jobs is {jobs}; it needs a whole number that is at least 1")
-    try:
-        with progress.watch() as watcher:
-            summary = run.run(experiment, out, jobs or compute.processors(), watcher)
-        _report(out)
-    except run.Stopped as error:
-        _say(f"vbmle: {error}")
-        raise typer.Exit(FAILED) from None
-    for failure in summary.failures[:FAILURES_SHOWN]:
+    return jobs or compute.processors()
+
+
+def _records(experiments: Sequence[Experiment], out: Path, jobs: int | None) -> list[str]:
+    """Run what is missing of each; returns what failed, one entry each."""
+    from vbmle.experiments import progress, run
+
+    processes, failures = _processes(jobs), []
+    for experiment in experiments:
+        try:
+            with progress.watch() as watcher:
+                failures += run.run(experiment, out, processes, watcher).failures
+        except run.Stopped as error:
+            _say(f"vbmle: {error}")
+            raise typer.Exit(FAILED) from None
+    return [str(failure) for failure in failures]
+
+
+def _name(failures: Sequence[str]) -> None:
+    """Say what failed, if anything did, and end with the code for it."""
+    for failure in failures[:FAILURES_SHOWN]:
         _say(f"vbmle: {failure}")
-    if summary.failures:
-        more = len(summary.failures) - FAILURES_SHOWN
-        _say(f"vbmle: {len(summary.failures)} trials failed{f', {more} more than shown' if more > 0 else ''}")
+    if failures:
+        more = len(failures) - FAILURES_SHOWN
+        _say(f"vbmle: {len(failures)} trials failed{f', {more} more than shown' if more > 0 else ''}")
         raise typer.Exit(FAILED)
 
 
