@@ -23,7 +23,7 @@ LAYERS: list[set[str]] = [
     {"estimation"},
     {"agents", "worlds"},
     {"simulation", "theory", "testing"},
-    {"experiments"},
+    {"experiments", "bench"},
     {"report"},
     {"cli"},
 ]

@@ -1,0 +1,47 @@
+"""How much is measured: the whole table, or a quick look at every row of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Effort:
+    """Sizes of the samples. The quick ones show that everything works; their figures say little."""
+
+    horizon: int  # steps of a run in the paper's world
+    worlds: int  # worlds drawn for each of its sizes
+    baseline_steps: int  # steps of a run in which the baseline is measured too
+    large_baseline_steps: int  # the same where it takes most of a second
+    tabular_horizon: int
+    early: tuple[int, int]  # steps compared with later ones
+    late: tuple[int, int]
+    size_steps: int  # steps of a run at each size, of which the second half counts
+    problems: int  # problems to certify, of each kind
+    longest: int  # steps of the longest run behind them
+
+
+FULL = Effort(
+    horizon=500,
+    worlds=4,
+    baseline_steps=30,
+    large_baseline_steps=8,
+    tabular_horizon=300,
+    early=(500, 1500),
+    late=(9000, 10000),
+    size_steps=200,
+    problems=10,
+    longest=5000,
+)
+QUICK = Effort(
+    horizon=60,
+    worlds=1,
+    baseline_steps=6,
+    large_baseline_steps=2,
+    tabular_horizon=20,
+    early=(50, 100),
+    late=(400, 450),
+    size_steps=20,
+    problems=1,
+    longest=200,
+)

@@ -1,0 +1,33 @@
+"""How the table gets a process of its own: BLAS reads the number of its threads when NumPy is first loaded."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from vbmle.experiments import InputError
+
+ONE_THREAD = {
+    name: "1"
+    for name in (
+        "OMP_NUM_THREADS",
+        "OPENBLAS_NUM_THREADS",
+        "MKL_NUM_THREADS",
+        "VECLIB_MAXIMUM_THREADS",
+        "NUMBA_NUM_THREADS",
+    )
+}
+
+
+def launch(folder: Path, quick: bool) -> int:
+    """Run the bench in a new interpreter with one thread; returns its exit code."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"--out {folder} cannot be a folder: {error.strerror}") from None
+    if not os.access(folder, os.W_OK):
+        raise InputError(f"--out {folder} cannot be written to")
+    command = [sys.executable, "-m", "vbmle.bench", str(folder), *(["--quick"] if quick else [])]
+    return subprocess.run(command, env=os.environ | ONE_THREAD, check=False).returncode
