@@ -143,6 +143,8 @@ def correct(model, domain, bias, policy, lu, V, w, y, d, square_ptr, concave, in
     v, image = full_work[0], full_work[1]
     dV, dw = state_work[0], state_work[1]
     blocks = room_blocks[: touched_blocks(model, domain, policy, len(V), room_blocks)]
+    v[:] = 0.0  # rows with one successor have no block, and do not change
+    r[:] = 0.0
     to_theta(domain, blocks, d, v)
     value_curvature(model, policy, lu, V, w, v, change, dV, dw, image)
     to_free(domain, blocks, image, r)
