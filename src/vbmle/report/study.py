@@ -10,7 +10,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from vbmle.experiments.store import load
-from vbmle.experiments.study import CERTIFIED, FEW, GLOBAL, LOCAL, NO_BIAS, Audit, Finding, read_audit
+from vbmle.experiments.study import (
+    CERTIFIED,
+    FEW,
+    GLOBAL,
+    LOCAL,
+    NO_BIAS,
+    NOT_CERTIFIED,
+    WORLDS,
+    Audit,
+    Finding,
+    read_audit,
+)
 from vbmle.report import data, statistics, tables
 from vbmle.report.data import Runs, WorldRuns
 from vbmle.report.tables import Row, Value, text
@@ -22,7 +33,7 @@ if TYPE_CHECKING:
 HIT = 1e-6
 """The relative distance from the maximum at which a search counts as having found it."""
 
-POINTS = 200
+POINTS = 120
 BLUE, ORANGE, GREEN, BLACK = "#0072B2", "#D55E00", "#009E73", "#000000"
 PALE_BLUE, PALE_ORANGE = "#56B4E9", "#E69F00"
 
@@ -64,7 +75,17 @@ def read(folder: Path, audits: Sequence[Audit]) -> Study:
     audited: dict[str, list[Finding]] = {}
     for audit in audits:
         audited.setdefault(audit.trial.world, []).extend(read_audit(audit, folder) or [])
-    return Study(worlds, certified, {label: found for label, found in audited.items() if found})
+    order = [label for family in WORLDS.values() for label in family]
+    return Study(
+        {label: worlds[label] for label in order if label in worlds},
+        {label: certified[label] for label in order if label in certified and _both(certified[label])},
+        {label: audited[label] for label in order if audited.get(label)},
+    )
+
+
+def _both(world: WorldRuns) -> bool:
+    """Whether certified and global search have a trial in common."""
+    return {CERTIFIED, GLOBAL} <= set(world.agents) and len(world.shared(CERTIFIED, GLOBAL)) > 0
 
 
 def write(folder: Path, audits: Sequence[Audit]) -> Path:
@@ -72,7 +93,7 @@ def write(folder: Path, audits: Sequence[Audit]) -> Path:
     study = read(folder, audits)
     (folder / "figures").mkdir(parents=True, exist_ok=True)
     for name, figure in (("accuracy", draw_accuracy(study)), ("schedule", draw_schedule(study))):
-        figure.savefig(folder / "figures" / f"study-{name}.png", dpi=120)
+        figure.savefig(folder / "figures" / f"study-{name}.png", dpi=100)
         figure.savefig(folder / "figures" / f"study-{name}.pdf", metadata={"CreationDate": None})
     tables.write(regret_rows(study), folder / "tables" / "study-regret.csv")
     tables.write(audit_rows(study), folder / "tables" / "study-audit.csv")
@@ -127,18 +148,22 @@ def draw_accuracy(study: Study) -> Figure:
     """Regret with each search, and in words how certified search compares with the global one."""
     figure, panels = _panels(study, ACCURACY, "How well the maximum is found, and what that costs")
     for label, axes in panels.items():
-        note = (
-            _certified_note(study.certified[label])
-            if label in study.certified
-            else "too many vertices to certify"
-        )
-        axes.text(0.03, 0.97, note, transform=axes.transAxes, va="top", fontsize="small", color="0.25")
+        note = "too many vertices to certify" if label in NOT_CERTIFIED else ""
+        if label in study.certified:
+            note = _certified_note(study.certified[label])
+        axes.text(0.03, 0.99, note, transform=axes.transAxes, va="top", fontsize="small", color="0.25")
     return figure
 
 
 def draw_schedule(study: Study) -> Figure:
     """Regret with each bias schedule."""
-    figure, _ = _panels(study, SCHEDULE, "The weight of the bias, alpha(t), with the global search")
+    figure, panels = _panels(study, SCHEDULE, "The weight of the bias, alpha(t), with the global search")
+    for label, axes in panels.items():
+        final = [runs.final.max() for agent, runs in study.worlds[label].agents.items() if agent in SCHEDULE]
+        nothing = sum(loss <= tables.SAME for loss in final)
+        if 1 < nothing < len(final):
+            note = f"{nothing} of {len(final)} lost nothing"
+            axes.text(0.03, 0.99, note, transform=axes.transAxes, va="top", fontsize="small", color="0.25")
     return figure
 
 
@@ -155,8 +180,12 @@ def _panels(
         for agent, style in shown.items():
             if agent in world.agents:
                 _curve(axes, world.agents[agent], style)
-        axes.set_title(world.label, fontsize="medium", fontweight="bold")
+        fewest = min(len(runs.trials) for runs in world.agents.values())
+        missing = f" ({fewest} trials)" if fewest < world.planned else ""
+        axes.set_title(world.label + missing, fontsize="medium", fontweight="bold")
         axes.set(xlabel="step t", xlim=(0, world.horizon))
+        highest = [float(world.agents[agent].final.max()) for agent in shown if agent in world.agents]
+        _from_nothing(axes, max(highest, default=0.0))
         axes.spines[["top", "right"]].set_visible(False)
         axes.grid(axis="y", alpha=0.25)
     for axes in grid[:2]:
@@ -170,12 +199,21 @@ def _panels(
     return figure, dict(zip(study.worlds, grid, strict=False))
 
 
+def _from_nothing(axes: Axes, highest: float) -> None:
+    """Let the axis begin a little below 0, with room for a note above; say so where there is nothing to see."""
+    top = 1.12 * axes.get_ylim()[1] if highest > tables.SAME else 1.0
+    axes.set_ylim(-0.03 * top, top)
+    if highest <= tables.SAME:
+        axes.set_yticks([0.0])
+        axes.text(0.5, 0.5, "nothing lost in any trial", transform=axes.transAxes, ha="center", color="0.25")
+
+
 def _curve(axes: Axes, runs: Runs, style: tuple[str, str, Any]) -> None:
     name, color, line = style
     shown = np.unique(np.linspace(0, runs.regret.shape[1] - 1, POINTS).astype(int))
     curves = runs.regret[:, shown]
     low, high = statistics.mean_band(curves, resamples=4000)
-    axes.fill_between(shown + 1, low, high, color=color, alpha=0.12, linewidth=0)
+    axes.fill_between(shown + 1, low, high, color=color, alpha=0.09, linewidth=0)
     axes.plot(shown + 1, curves.mean(axis=0), color=color, linestyle=line, linewidth=2, label=name)
 
 
@@ -282,6 +320,8 @@ def _ranking(world: WorldRuns) -> str:
     """The schedules from best to worst mean, and which of them lost surely more than the best."""
     means = {agent: float(world.agents[agent].final.mean()) for agent in SCHEDULE if agent in world.agents}
     order = sorted(means, key=lambda agent: means[agent])
+    if not order:
+        return "no trial is complete yet"
     if means[order[-1]] <= tables.SAME:
         return "no schedule lost anything"
     best, parts = order[0], []
