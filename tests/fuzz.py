@@ -91,6 +91,7 @@ def gradient(
     ridge: float,
 ):
     """grad f by plain NumPy: likelihood, ridge, and the envelope theorem for the policy of the estimate."""
+    assert est.policy is not None
     rows = mdp.transitions
     phi = dense(rows.phi)
     p = phi @ est.theta
@@ -119,6 +120,7 @@ def judge(mdp: LinearMixtureMDP, counts: TransitionCounts, rng: np.random.Genera
     search = "global" if rng.random() < 0.05 else "local"
     est = vbmle.value_biased(mdp, counts, state, bias, ridge, search=search, start=start)
     tally.calls += 1
+    assert est.V is not None
     numbers = [est.objective, est.residual, *est.theta, *est.V]
     assert np.isfinite(numbers).all(), "not finite"
     assert mdp.contains(est.theta, INSIDE), mdp.constraints.violation(est.theta)
