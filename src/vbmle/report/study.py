@@ -317,7 +317,7 @@ def _audit_sentence(row: Row) -> str:
 
 
 def _ranking(world: WorldRuns) -> str:
-    """The schedules from best to worst mean, and which of them lost surely more than the best."""
+    """The schedules from best to worst mean, and which of them lost more than the best by the interval."""
     means = {agent: float(world.agents[agent].final.mean()) for agent in SCHEDULE if agent in world.agents}
     order = sorted(means, key=lambda agent: means[agent])
     if not order:
@@ -330,4 +330,8 @@ def _ranking(world: WorldRuns) -> str:
         surely = len(shared) > 1 and statistics.mean_interval(gaps).low > 0.0
         parts.append(f"{_short(agent, SCHEDULE)} {text(means[agent])}{'*' if surely else ''}")
     sentence = f"mean regret from best to worst: {', '.join(parts)}"
-    return sentence + (" (* surely more than the best)" if any("*" in part for part in parts) else "")
+    return sentence + (
+        " (* more than the best by a 95% interval, one comparison at a time)"
+        if any("*" in part for part in parts)
+        else ""
+    )
