@@ -7,7 +7,7 @@ import pytest
 from problems import dense, draw
 
 from vbmle import LinearMixtureMDP, TransitionCounts, World
-from vbmle.kernels import objective
+from vbmle.kernels import newton, objective
 from vbmle.kernels.layout import Objective
 from vbmle.solver import goal
 from vbmle.testing import example_models
@@ -135,6 +135,23 @@ def test_the_hessian_of_the_value(name: str):
         objective.value_hessian(mdp.flat, at.p, at.policy, at.lu, at.V, at.w, *work, out)
         bound = ACCURACY * max(1.0, np.abs(exact).max())
         np.testing.assert_allclose(out, block.basis.T @ exact @ block.basis, rtol=0.0, atol=bound)
+
+
+@pytest.mark.parametrize("name", [name for name in EXAMPLES if name not in one_dense_block])
+def test_products_with_the_hessian_of_the_value(name: str):
+    """In theta, for many blocks, without a matrix; work arrays full of NaN are no obstacle."""
+    world, rng = EXAMPLES[name], np.random.default_rng(0)
+    mdp, theta = world.mdp, inside(world)
+    for state in range(mdp.num_states):
+        at = At(mdp, goal(TransitionCounts(mdp), 0.0, 1.0, state))
+        v = rng.normal(size=mdp.dimension)
+        exact = differences(at.gradient, theta, 1e-4) @ v
+        at.gradient(theta)
+        change, dV, dw = (np.full(n, np.nan) for n in (mdp.transitions.count, mdp.num_states, mdp.num_states))
+        out = np.full(mdp.dimension, np.nan)
+        newton.value_curvature(mdp.flat, at.policy, at.lu, at.V, at.w, v, change, dV, dw, out)
+        bound = ACCURACY * max(1.0, np.abs(exact).max())
+        np.testing.assert_allclose(out, exact, rtol=0.0, atol=bound)
 
 
 def test_rewards_of_the_next_state_are_among_the_examples():
