@@ -19,7 +19,7 @@ from vbmle.validation import Floats, Ints
 MAX_FREE = 6  # free coordinates up to which P is triangulated
 MAX_VERTICES = 400
 MAX_ROWS = 2000
-WORK = 4e9  # cells * pairs of vertices * transitions: a couple of seconds
+WORK = 6e9  # multiplications, roughly: a couple of seconds
 MEMORY = 4e7  # numbers kept for vertices
 
 
@@ -42,7 +42,10 @@ def upper_bound(
 
     points, cells = parts
     n = cells.shape[1]
-    room = int(min(WORK / (n * n * max(200, mdp.transitions.count)), MEMORY / mdp.transitions.count, 2e5))
+    each = n * n * max(200, mdp.transitions.count) + 4 * mdp.num_states**3
+    room = int(min(WORK / each, MEMORY / mdp.transitions.count, 2e5))
+    if room < len(cells):
+        return crude, None
     vertices = len(points) + room
     store = (
         np.zeros((vertices, points.shape[1])),

@@ -34,12 +34,9 @@ class TransitionCounts:
         One that no feasible theta allows is refused, and nothing is lost.
         """
         mdp = self.mdp
-        if not (
-            0 <= state < mdp.num_states and 0 <= action < mdp.num_actions and 0 <= next_state < mdp.num_states
-        ):
-            validation.index("state", state, mdp.num_states)
-            validation.index("action", action, mdp.num_actions)
-            validation.index("next_state", next_state, mdp.num_states)
+        state = validation.index("state", state, mdp.num_states)
+        action = validation.index("action", action, mdp.num_actions)
+        next_state = validation.index("next_state", next_state, mdp.num_states)
         if times != 1:
             times = validation.positive_integer("times", times)
         i = mdp.transitions.find(state, action, next_state)

@@ -56,8 +56,11 @@ def plan(mdp: LinearMixtureMDP, theta: ArrayLike, tolerance: float = 1e-8, metho
         lu = np.empty((mdp.num_states, mdp.num_states))
         error = value.policy_iteration(mdp.flat, p, policy, lu, V) / (1.0 - mdp.discount)
     else:
-        other = np.empty_like(V)
-        error = value.modified_policy_iteration(mdp.flat, p, policy, V, other, tolerance, 20, 10_000_000)
+        goal = max(tolerance, rounding(mdp))
+        error = value.modified_policy_iteration(
+            mdp.flat, p, policy, V, np.empty_like(V), goal, 20, 10_000_000
+        )
+        error = max(error, rounding(mdp))
     return _finish(mdp, p, V, float(error), tolerance)
 
 
@@ -80,7 +83,8 @@ def value_iteration(
         low, high = value.sweep(mdp.flat, p, V, other, policy)
         V, other = other, V
         error = mdp.discount / (1.0 - mdp.discount) * max(-low, high, 0.0)
-        if sweeps is None and error <= tolerance:
+        error = max(error, rounding(mdp))
+        if sweeps is None and error <= max(tolerance, rounding(mdp)):
             break
     return _finish(mdp, p, V, float(error), tolerance)
 
@@ -119,6 +123,11 @@ def require_policy(mdp: LinearMixtureMDP, policy: ArrayLike) -> Ints:
             f"policy is {array[bad[0]]} at state {bad[0]}; actions are 0 to {mdp.num_actions - 1}"
         )
     return array.astype(np.int64)
+
+
+def rounding(mdp: LinearMixtureMDP) -> float:
+    """The error of V below which sweeps cannot promise anything: rounding of 1/(1-gamma), carried on for ever."""
+    return float(4.0 * np.finfo(np.float64).eps / (1.0 - mdp.discount) ** 2)
 
 
 def _require_tolerance(tolerance: float) -> None:
