@@ -1,7 +1,7 @@
 """Estimation from transition counts: maximum likelihood, and maximum likelihood biased by value.
 
     l(theta) = sum_(s,a,s') n(s,a,s') log <phi(s'|s,a), theta> - ridge/2 |theta|^2
-    f(theta) = l(theta) + bias * V*(state; theta)            equation (7) of the paper, ridge subtracted
+    f(theta) = l(theta) + bias * V*(state; theta)            equation (10) of the paper, ridge subtracted
 
 Counts are all that the likelihood needs, so nothing here grows with the number of steps taken. l is concave
 over the feasible set; f is not, because V* is not.

@@ -1,4 +1,4 @@
-"""How much has been learnt: A_t = sum phi phi' + lambda I (equation 10 of the paper), kept block by block.
+"""How much has been learnt: A_t = sum phi phi' + lambda I (equation 13 of the paper), kept block by block.
 
 Blocks are those of the feasible set: all coordinates of a mixture, the row of one (s, a) in a tabular model.
 A_t is kept as an inverse and updated by rank one, so that a step costs the square of the block's size.
