@@ -12,12 +12,12 @@ singular matrix otherwise), and each run starts from the last theta mixed with o
 from __future__ import annotations
 
 from dataclasses import dataclass
-from time import perf_counter
 from typing import Any
 
 import numpy as np
 from scipy import optimize, sparse
 
+from vbmle.bench import stopwatch
 from vbmle.counts import TransitionCounts
 from vbmle.model import LinearMixtureMDP
 from vbmle.validation import Floats, Ints
@@ -107,9 +107,9 @@ class Slsqp:
             {"type": "ineq", "fun": lambda x: self.lower @ x - self.bound, "jac": lambda x: self.lower},
             {"type": "eq", "fun": lambda x: self.equal @ x - self.target, "jac": lambda x: self.equal},
         )
-        began = perf_counter()
+        began = stopwatch.start()
         found = optimize.minimize(negative, start, jac=True, method="SLSQP", constraints=constraints)
-        seconds = perf_counter() - began
+        seconds = stopwatch.since(began)
         theta = self.inside(found.x)
         return Answer(theta, self.objective(problem, theta)[0], seconds, bool(found.success))
 

@@ -7,12 +7,12 @@ length is drawn log-uniformly; each is asked about with bias sqrt(t) and 10 sqrt
 from __future__ import annotations
 
 from collections.abc import Callable
-from time import perf_counter
 from typing import NamedTuple
 
 import numpy as np
 
 from vbmle.agents.vbmle import VBMLE
+from vbmle.bench import stopwatch
 from vbmle.bench.baselines import Problem
 from vbmle.bench.clock import Walk
 from vbmle.bench.effort import Effort
@@ -84,9 +84,9 @@ def draw_problems(kind: str, number: int, longest: int) -> list[Problem]:
 def certify(problem: Problem) -> Outcome:
     """Solve with and without a proof."""
     counts, arguments = problem.counts, (problem.state, problem.bias, problem.ridge)
-    began = perf_counter()
+    began = stopwatch.start()
     proven = value_biased(counts.mdp, counts, *arguments, certify=True)
-    seconds = perf_counter() - began
+    seconds = stopwatch.since(began)
     assert proven.upper_bound is not None
     searched = value_biased(counts.mdp, counts, *arguments)
     scale = 1.0 + abs(proven.objective)

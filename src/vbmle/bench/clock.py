@@ -8,11 +8,11 @@ that waited for the others after each step would not, and a user's agent is near
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from time import perf_counter
 
 import numpy as np
 
 from vbmle.agents.vbmle import VBMLE
+from vbmle.bench import stopwatch
 from vbmle.model import LinearMixtureMDP, World
 from vbmle.planning import DENSE_STATES
 from vbmle.validation import Floats, Ints
@@ -48,17 +48,17 @@ class Walk:
 
     def act(self) -> None:
         """The first half of a step."""
-        began = perf_counter()
+        began = stopwatch.start()
         action = self.agent.act(self.state)
-        self.act_seconds.append(perf_counter() - began)
+        self.act_seconds.append(stopwatch.since(began))
         self._action = action
 
     def observe(self) -> None:
         """The second half of a step."""
         following = self.world.next_state(self.state, self._action, self._chance[self.steps + 1])
-        began = perf_counter()
+        began = stopwatch.start()
         self.agent.observe(self.state, self._action, following)
-        self.observe_seconds.append(perf_counter() - began)
+        self.observe_seconds.append(stopwatch.since(began))
         self.state = following
 
     def go(self, steps: int) -> None:
@@ -87,9 +87,9 @@ class Floor:
         arrays = (self._p, self._policy, self._lu, self._V, self._w, self._g)
         for _ in range(REPEATS):
             self._policy[:] = policy
-            began = perf_counter()
+            began = stopwatch.start()
             plan_and_gradient(self.mdp.flat, theta, state, *arrays)
-            self.seconds.append(perf_counter() - began)
+            self.seconds.append(stopwatch.since(began))
 
 
 class FlooredWalk(Walk):
