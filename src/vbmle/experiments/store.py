@@ -11,6 +11,7 @@ is written under another name first: a file under its own name is complete. No c
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import os
 import platform
@@ -113,13 +114,10 @@ class Store:
             "checksum": _checksum(record.columns),
         }
         path.parent.mkdir(parents=True, exist_ok=True)
-        part = path.with_suffix(".part")
-        try:
-            frame = pl.DataFrame({"step": np.arange(1, trial.horizon + 1), **record.columns})
-            frame.write_parquet(part, metadata={"vbmle": json.dumps(meta)})
-            os.replace(part, path)
-        finally:
-            part.unlink(missing_ok=True)
+        frame = pl.DataFrame({"step": np.arange(1, trial.horizon + 1), **record.columns})
+        content = io.BytesIO()  # a thread of polars may go on writing after an interrupt; here it does no harm
+        frame.write_parquet(content, metadata={"vbmle": json.dumps(meta)})
+        _replace(path, content.getvalue())
 
     def read(self, trial: Trial) -> Record:
         """The record of a trial; DamagedError or ForeignError if what is there is not it."""
@@ -238,5 +236,8 @@ def _checksum(columns: Mapping[str, Any]) -> str:
 
 def _replace(path: Path, content: bytes) -> None:
     part = path.with_suffix(".part")
-    part.write_bytes(content)
-    os.replace(part, path)
+    try:
+        part.write_bytes(content)
+        os.replace(part, path)
+    finally:
+        part.unlink(missing_ok=True)
