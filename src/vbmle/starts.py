@@ -13,6 +13,7 @@ from vbmle.validation import Floats, Ints
 
 FEW = 64  # up to this many vertices, or neighbouring policies, all are tried
 SOME = 8  # how many starts, and actions, a quick survey tries
+STEPS = 12  # of hit-and-run between two random points
 NEAR = 0.95  # how near the boundary a start stands: 1 is on it, 0 the interior point
 VERTEX_LIMIT = (4, 400)  # free coordinates and rows up to which vertices are enumerated
 
@@ -25,8 +26,9 @@ class Starts:
         self._mdp, self._domain = mdp, mdp.flat_domain
         anchors = _anchors(mdp) * NEAR
         free = int(self._domain.free_ptr[-1])
-        random = _random_points(mdp, rng, min(40, 8 + 4 * free))
-        fixed = np.vstack([np.zeros((1, free)), anchors, random])
+        many = min(40, 8 + 4 * free)
+        fixed = np.vstack([np.zeros((1, free)), anchors, _mixtures(anchors, rng, many)])
+        fixed = np.vstack([fixed, _random_points(mdp, rng, 8 if len(anchors) else many)])
         self._fixed = fixed[rng.permutation(len(fixed))]
         self._best = _best_everywhere(mdp) if len(mdp.polytope.blocks) > 1 else None
         self._pairs = rng.permutation(mdp.num_states * mdp.num_actions)
@@ -145,6 +147,13 @@ def _axis_ends(domain: Domain) -> Floats:
     return np.array(ends)
 
 
+def _mixtures(anchors: Floats, rng: np.random.Generator, count: int) -> Floats:
+    """Random points between the anchors, more often near few of them than amid all."""
+    if len(anchors) == 0:
+        return anchors
+    return rng.dirichlet(np.full(len(anchors), 0.5), size=count) @ anchors
+
+
 def _random_points(mdp: LinearMixtureMDP, rng: np.random.Generator, count: int) -> Floats:
     """Points of P: uniform on simplices, by hit-and-run from the interior point elsewhere."""
     parts = []
@@ -164,7 +173,7 @@ def _random_points(mdp: LinearMixtureMDP, rng: np.random.Generator, count: int) 
 def _hit_and_run(block: Block, rng: np.random.Generator, count: int) -> Floats:
     y, out = np.zeros(block.dimension), []
     for _ in range(count):
-        for _ in range(2 * block.dimension + 2):
+        for _ in range(min(STEPS, 2 * block.dimension + 2)):
             direction = rng.normal(size=block.dimension)
             slack, rate = block.offsets + block.rows @ y, block.rows @ direction
             with np.errstate(divide="ignore"):
