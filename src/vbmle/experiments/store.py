@@ -115,7 +115,8 @@ class Store:
         }
         path.parent.mkdir(parents=True, exist_ok=True)
         frame = pl.DataFrame({"step": np.arange(1, trial.horizon + 1), **record.columns})
-        content = io.BytesIO()  # a thread of polars may go on writing after an interrupt; here it does no harm
+        # in memory first: after an interrupt a thread of polars may go on writing
+        content = io.BytesIO()
         frame.write_parquet(content, metadata={"vbmle": json.dumps(meta)})
         _replace(path, content.getvalue())
 
