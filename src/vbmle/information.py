@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 from vbmle.model import LinearMixtureMDP
 from vbmle.validation import Floats
 
-PER_DIMENSION = 0.125
+PER_DIMENSION = 0.2
 
 
 class Information:
     """Tells when the log-determinant of a block's information has grown enough to decide anew.
 
-    Enough is log 2, the usual doubling, or log 2 for every eight free coordinates of the block if that is more:
+    Enough is log 2, the usual doubling, or log 2 for every five free coordinates of the block if that is more:
     in many dimensions the determinant doubles with nearly every observation, though nothing is known twice as
     well. For a tabular model, where a block is one (s, a), this is the doubling of that pair's counts.
     """
