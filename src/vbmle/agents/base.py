@@ -1,7 +1,7 @@
 """An agent is two methods and a policy: act(state) -> action, observe(state, action, next_state), policy.
 
 `Agent` adds saving and exact continuation; `CountingAgent` also the transition counts that every
-likelihood-based agent learns from.
+likelihood-based agent learns from; `SolvingAgent` the solver that turns them into theta and policy.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from vbmle.counts import TransitionCounts
 from vbmle.model import LinearMixtureMDP
+from vbmle.solver import Solver
 from vbmle.storage import load_npz, save_npz
 from vbmle.validation import Floats, Ints, index
 
@@ -130,3 +131,27 @@ class CountingAgent(Agent):
     def _restore(self, state: State) -> None:
         self.counts.load_values(state["counts.values"], state["counts.observed"])
         self._decided = int(state["decided"])
+
+
+class SolvingAgent(CountingAgent):
+    """A counting agent whose theta and policy are those of one warm-started solver with that many places."""
+
+    def __init__(self, mdp: LinearMixtureMDP, places: int = 1, **settings: Any) -> None:
+        super().__init__(mdp, **settings)
+        self._solver = Solver(mdp, places=places, seed=settings.get("seed", 0))
+        self._solver.plan()
+
+    @property
+    def policy(self) -> Ints:
+        return self._solver.policy
+
+    @property
+    def theta(self) -> Floats:
+        return self._solver.theta
+
+    def _state(self) -> State:
+        return super()._state() | self._solver.state()
+
+    def _restore(self, state: State) -> None:
+        super()._restore(state)
+        self._solver.restore(state)

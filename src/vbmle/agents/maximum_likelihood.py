@@ -8,35 +8,18 @@ It explores only by accident. Its estimate converges to some theta that predicts
 
 from __future__ import annotations
 
-from vbmle.agents.base import CountingAgent, State
+from vbmle.agents.base import SolvingAgent
 from vbmle.model import LinearMixtureMDP
-from vbmle.solver import Solver, goal
-from vbmle.validation import Floats, Ints, non_negative
+from vbmle.solver import goal
+from vbmle.validation import non_negative
 
 
-class MaximumLikelihood(CountingAgent):
+class MaximumLikelihood(SolvingAgent):
     """Plays the optimal policy of the (ridge-penalised) maximum-likelihood estimate."""
 
     def __init__(self, mdp: LinearMixtureMDP, ridge: float = 1.0) -> None:
         super().__init__(mdp, ridge=non_negative("ridge", ridge))
-        self._solver = Solver(mdp)
-        self._solver.plan()
-
-    @property
-    def policy(self) -> Ints:
-        return self._solver.policy
-
-    @property
-    def theta(self) -> Floats:
-        return self._solver.theta
 
     def _decide(self, state: int) -> None:
         self._solver.climb(goal(self.counts, self.settings["ridge"]))
         self._solver.plan()
-
-    def _state(self) -> State:
-        return super()._state() | self._solver.state()
-
-    def _restore(self, state: State) -> None:
-        super()._restore(state)
-        self._solver.restore(state)

@@ -14,12 +14,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from vbmle.agents.base import CountingAgent, State
+from vbmle.agents.base import SolvingAgent, State
 from vbmle.estimation import prove
 from vbmle.information import Information
 from vbmle.model import LinearMixtureMDP
-from vbmle.solver import POOL, Solver, goal
-from vbmle.validation import Floats, Ints, non_negative, one_of
+from vbmle.solver import POOL, goal
+from vbmle.validation import non_negative, one_of
 
 BIASES: dict[str, Callable[[int], float]] = {"sqrt": math.sqrt, "log": math.log1p}
 """Schedules alpha(t) by name: sqrt(t), the paper's, and log(1+t), tabular RBMLE's."""
@@ -28,8 +28,8 @@ AGENT_SEARCHES = ("global", "certified", "few", "local")
 UPDATES = ("every-step", "doubling")
 
 
-class BiasedAgent(CountingAgent):
-    """What exact and approximate VBMLE share: a bias schedule and a warm-started solver."""
+class BiasedAgent(SolvingAgent):
+    """What exact and approximate VBMLE share: a bias schedule."""
 
     def __init__(
         self,
@@ -37,21 +37,13 @@ class BiasedAgent(CountingAgent):
         bias: str | Callable[[int], float],
         bias_scale: float,
         ridge: float,
+        places: int = 1,
         **settings: object,
     ) -> None:
         scale = non_negative("bias_scale", bias_scale)
-        super().__init__(mdp, bias=bias, bias_scale=scale, ridge=non_negative("ridge", ridge), **settings)
+        penalty = non_negative("ridge", ridge)
+        super().__init__(mdp, places, bias=bias, bias_scale=scale, ridge=penalty, **settings)
         self._schedule = bias if callable(bias) else BIASES[one_of("bias", bias, tuple(BIASES))]
-        self._solver = Solver(mdp)
-        self._solver.plan()
-
-    @property
-    def policy(self) -> Ints:
-        return self._solver.policy
-
-    @property
-    def theta(self) -> Floats:
-        return self._solver.theta
 
     def alpha(self) -> float:
         """The weight of the bias now, at t = observations + 1."""
@@ -60,13 +52,6 @@ class BiasedAgent(CountingAgent):
         if not (math.isfinite(value) and value >= 0.0):
             raise ValueError(f"the bias is {value} at t = {t}; it needs a finite number that is at least 0")
         return float(value)
-
-    def _state(self) -> State:
-        return super()._state() | self._solver.state()
-
-    def _restore(self, state: State) -> None:
-        super()._restore(state)
-        self._solver.restore(state)
 
 
 class VBMLE(BiasedAgent):
@@ -92,9 +77,8 @@ class VBMLE(BiasedAgent):
     ) -> None:
         one_of("search", search, AGENT_SEARCHES)
         one_of("update", update, UPDATES)
-        super().__init__(mdp, bias, bias_scale, ridge, search=search, update=update, seed=seed)
-        self._solver = Solver(mdp, places=1 if search == "local" else POOL, seed=seed)
-        self._solver.plan()
+        places = 1 if search == "local" else POOL
+        super().__init__(mdp, bias, bias_scale, ridge, places=places, search=search, update=update, seed=seed)
         self._information = Information(mdp, ridge) if update == "doubling" else None
 
     def observe(self, state: int, action: int, next_state: int) -> None:
