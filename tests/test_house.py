@@ -163,3 +163,15 @@ def test_the_example_on_the_first_page_runs(tmp_path: Path):
 def test_the_two_commands_are_there_and_named(target: str):
     assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(), re.MULTILINE)
     assert f"make {target}" in (ROOT / "README.md").read_text()
+
+
+@pytest.mark.parametrize("path", sorted((PACKAGE / "kernels").glob("*.py")), ids=lambda path: path.stem)
+def test_the_cache_of_kernels_sees_every_import_among_them(path: Path):
+    """What the hash of a kernel file follows is what the file imports: an edit below never goes unseen."""
+    from vbmle.kernels.jit import _IMPORT
+
+    names = {name.removeprefix("vbmle.kernels.") for name in imported_modules(path)}
+    truth = {
+        name.partition(".")[0] for name in names if (path.parent / f"{name.partition('.')[0]}.py").exists()
+    }
+    assert set(_IMPORT.findall(path.read_text())) == truth

@@ -1,7 +1,8 @@
 """The one spelling of the decorator.
 
 Numba's disk cache notices edits in a function's own file only, while our kernels call each other across
-files. So the cache lives in a folder named after a hash of all kernel sources: any edit starts a new one.
+files. So a file's kernels are cached in a folder named after a hash of that file and of all kernel files it
+imports, directly or not: an edit starts a new one for whatever depends on it, and for nothing else.
 Sums may be reassociated (this is what lets dot products use vector units); NaN and infinity keep their
 meaning.
 """
@@ -9,20 +10,23 @@ meaning.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numba
 
 _HERE = Path(__file__).parent
-_DIGEST = hashlib.sha256(b"".join(path.read_bytes() for path in sorted(_HERE.glob("*.py")))).hexdigest()[:12]
+_IMPORT = re.compile(r"^from vbmle\.kernels\.(\w+) import", re.MULTILINE)
 
 
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile `function` on first use and keep the result on disk."""
     chosen = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = str(Path(chosen or _HERE / "__pycache__") / f"kernels-{_DIGEST}")
+    digest = _digest(function.__module__.rpartition(".")[2])
+    numba.config.CACHE_DIR = str(Path(chosen or _HERE / "__pycache__") / f"kernels-{digest}")
     try:
         compiled = numba.njit(
             cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"}
@@ -30,3 +34,16 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     finally:
         numba.config.CACHE_DIR = chosen
     return compiled
+
+
+@cache
+def _digest(name: str) -> str:
+    """A hash of a kernel file, of this one, and of all kernel files it imports."""
+    needed, waiting = {"jit"}, [name]
+    while waiting:
+        current = waiting.pop()
+        if current not in needed:
+            needed.add(current)
+            waiting += _IMPORT.findall((_HERE / f"{current}.py").read_text())
+    sources = [(_HERE / f"{needed_name}.py").read_bytes() for needed_name in sorted(needed)]
+    return hashlib.sha256(b"".join(sources)).hexdigest()[:12]
