@@ -19,7 +19,7 @@ LAYERS: list[set[str]] = [
     {"transitions", "polytope"},
     {"flatten", "model"},
     {"planning"},
-    {"counts", "information", "starts", "solver", "certificate"},
+    {"counts", "information", "starts", "solver", "certificate", "regression", "optimism"},
     {"estimation"},
     {"agents", "worlds"},
     {"simulation", "theory", "testing"},

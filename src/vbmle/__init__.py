@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from vbmle import testing, worlds
     from vbmle.agents.base import Agent
     from vbmle.agents.maximum_likelihood import MaximumLikelihood
+    from vbmle.agents.uclk import UCLK
+    from vbmle.agents.uclk_plus import UCLKPlus
+    from vbmle.agents.upac_uclk import UPACUCLK
     from vbmle.agents.vbmle import VBMLE, ApproximateVBMLE
     from vbmle.counts import TransitionCounts
     from vbmle.estimation import Estimate, log_likelihood, maximum_likelihood, value_biased
@@ -28,6 +31,9 @@ _HOME = {
     "MaximumLikelihood": "vbmle.agents.maximum_likelihood",
     "Plan": "vbmle.planning",
     "TransitionCounts": "vbmle.counts",
+    "UCLK": "vbmle.agents.uclk",
+    "UCLKPlus": "vbmle.agents.uclk_plus",
+    "UPACUCLK": "vbmle.agents.upac_uclk",
     "VBMLE": "vbmle.agents.vbmle",
     "World": "vbmle.model",
     "evaluate": "vbmle.planning",
@@ -42,6 +48,8 @@ _HOME = {
 }
 
 __all__ = [
+    "UCLK",
+    "UPACUCLK",
     "VBMLE",
     "Agent",
     "ApproximateVBMLE",
@@ -51,6 +59,7 @@ __all__ = [
     "MaximumLikelihood",
     "Plan",
     "TransitionCounts",
+    "UCLKPlus",
     "World",
     "evaluate",
     "log_likelihood",

@@ -9,7 +9,7 @@ from scipy import sparse
 
 from vbmle.kernels.layout import Domain, Model
 from vbmle.polytope import Block, Polytope
-from vbmle.validation import Floats
+from vbmle.validation import Floats, Ints
 
 if TYPE_CHECKING:
     from vbmle.model import LinearMixtureMDP
@@ -64,6 +64,17 @@ def flat_domain(polytope: Polytope) -> Domain:
         hessian_ptr=_pointers([len(block.coordinates) ** 2 for block in blocks]),
         diameter=np.array([_diameter(block) for block in blocks]),
     )
+
+
+def block_of_rows(mdp: LinearMixtureMDP) -> Ints:
+    """The block that the features of each row (s, a) act in: never more than one."""
+    rows = mdp.transitions
+    if len(mdp.polytope.blocks) == 1:
+        return np.zeros(len(rows.indptr) - 1, np.int64)
+    features = sparse.csr_array(rows.phi)
+    first = features.indices[features.indptr[rows.indptr[:-1]]]
+    blocks: Ints = mdp.flat_domain.block_of[first]
+    return blocks
 
 
 def _pointers(sizes: list[int]) -> np.ndarray:

@@ -27,7 +27,7 @@ from vbmle.kernels.layout import Domain, Model
 from vbmle.polytope import Constraints
 from vbmle.storage import load_npz, pack, save_npz, unpack
 from vbmle.transitions import Transitions
-from vbmle.validation import Floats
+from vbmle.validation import Floats, Ints
 
 DOMAINS = ("polytope", "simplex")
 FORMAT = "vbmle-model-1"
@@ -94,7 +94,7 @@ class LinearMixtureMDP:
         self.constraints = constraints
         self.transitions: Transitions = rows
         self.num_states, self.num_actions, self.dimension = rows.num_states, rows.num_actions, rows.dimension
-        self.discount = validation.discount_factor(discount)
+        self.discount = validation.fraction("discount", discount)
         self.p_min, self.domain, self.is_sparse = constraints.p_min, constraints.domain, is_sparse
         self.initial = validation.distribution("initial", initial, self.num_states)
         empty = np.nonzero(np.diff(rows.indptr) == 0)[0]
@@ -277,6 +277,11 @@ class LinearMixtureMDP:
     def flat_domain(self) -> Domain:
         """The feasible set as the kernels see it."""
         return flatten.flat_domain(self.polytope)
+
+    @cached_property
+    def block_of_row(self) -> Ints:
+        """The block of the feasible set that governs each row (s, a)."""
+        return flatten.block_of_rows(self)
 
     def fingerprint(self) -> str:
         """A hash of everything known, so that saved agents are not continued on another model."""

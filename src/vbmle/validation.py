@@ -54,6 +54,14 @@ def non_negative(name: str, value: float) -> float:
     return number
 
 
+def positive(name: str, value: float) -> float:
+    """`value` as a finite float above 0."""
+    number = float(value)
+    if not (np.isfinite(number) and number > 0.0):
+        raise ValueError(f"{name} is {value}; it needs a finite number above 0")
+    return number
+
+
 def positive_integer(name: str, value: int) -> int:
     """`value` as an int that is at least 1."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer) or value < 1:
@@ -61,11 +69,11 @@ def positive_integer(name: str, value: int) -> int:
     return int(value)
 
 
-def discount_factor(value: float) -> float:
+def fraction(name: str, value: float) -> float:
     """`value` as a float strictly between 0 and 1."""
     number = float(value)
     if not 0.0 < number < 1.0:
-        raise ValueError(f"discount is {value}; it needs a number strictly between 0 and 1")
+        raise ValueError(f"{name} is {value}; it needs a number strictly between 0 and 1")
     return number
 
 

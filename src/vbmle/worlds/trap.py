@@ -50,7 +50,7 @@ def closed_loop_trap(discount: float = 0.9) -> World:
     the ridge holds theta[0] at 0, which makes safe look better, and safe brings no data: on every path, for
     every ridge above 0. `vbmle.worlds.trap` has the proof in full.
     """
-    discount = validation.discount_factor(discount)
+    discount = validation.fraction("discount", discount)
     features = np.zeros((3, 2, 3, 2))
     features[HOME, SAFE, HOME] = [0.0, 1.0]
     features[HOME, RISKY, LUCK] = [1.0, 0.0]

@@ -1,0 +1,106 @@
+"""UCLK+: UCLK with samples weighted by the variance of the value (Zhou, Gu and Szepesvari 2021).
+
+H = 1/(1-gamma). Two regressions: on V with weights 1/sigma^2 (hat), and on V^2 (tilde):
+
+    V_bar   = [<phi_{V^2}, theta_tilde>] in [0, H^2]  -  ([<phi_V, theta_hat>] in [0, H])^2
+    E       = min(H^2, 2 H beta_check |phi_V| in Sigma_hat^{-1}) + min(H^2, beta_tilde |phi_{V^2}| in Sigma_tilde^{-1})
+    sigma^2 = max(H^2 / d, V_bar + E)
+    beta_hat   = 8 sqrt(d log(1 + t/ridge) log(4t^2/delta)) + 4 sqrt(d) log(4t^2/delta) + sqrt(ridge) B
+    beta_check = 8 d sqrt(log(1 + t/ridge) log(4t^2/delta)) + 4 sqrt(d) log(4t^2/delta) + sqrt(ridge) B
+    beta_tilde = 8 H^2 sqrt(d log(1 + t H^4/(d ridge)) log(4t^2/delta)) + 4 H^2 log(4t^2/delta) + sqrt(ridge) B
+
+Plans are UCLK's, over |Sigma_hat^{1/2} (theta - theta_hat)| <= beta_hat, made anew when det Sigma_hat has doubled.
+B = sqrt(d) bounds |theta*|; the truth is never read. `radius_scale` multiplies all three radii (1 is the theory);
+the other departures are UCLK's.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from vbmle.agents.base import State
+from vbmle.agents.uclk import OptimisticAgent
+from vbmle.model import LinearMixtureMDP
+from vbmle.optimism import Ellipsoid
+from vbmle.regression import Regression
+from vbmle.validation import fraction, non_negative, positive
+
+
+def radii(t: int, dimension: int, discount: float, ridge: float, delta: float) -> tuple[float, float, float]:
+    """beta_hat, beta_check and beta_tilde as published."""
+    d, H = dimension, 1.0 / (1.0 - discount)
+    chance = math.log(4.0 * t**2 / delta)
+    size = math.sqrt(ridge * d)
+    growth = math.log1p(t / ridge) * chance
+    hat = 8.0 * math.sqrt(d * growth) + 4.0 * math.sqrt(d) * chance + size
+    check = 8.0 * d * math.sqrt(growth) + 4.0 * math.sqrt(d) * chance + size
+    squares = d * math.log1p(t * H**4 / (d * ridge)) * chance
+    tilde = 8.0 * H**2 * math.sqrt(squares) + 4.0 * H**2 * chance + size
+    return hat, check, tilde
+
+
+class UCLKPlus(OptimisticAgent):
+    """UCLK whose regression trusts samples of low variance more."""
+
+    def __init__(
+        self,
+        mdp: LinearMixtureMDP,
+        radius_scale: float = 1.0,
+        delta: float = 0.1,
+        ridge: float = 1.0,
+        replan: str = "doubling",
+        tolerance: float = 1e-6,
+        sweeps: int | None = None,
+    ) -> None:
+        super().__init__(
+            mdp,
+            tolerance,
+            sweeps,
+            replan,
+            radius_scale=non_negative("radius_scale", radius_scale),
+            delta=fraction("delta", delta),
+            ridge=positive("ridge", ridge),
+        )
+        self._hat, self._tilde = Regression(mdp, ridge), Regression(mdp, ridge)
+
+    def radii(self, t: int) -> tuple[float, float, float]:
+        """beta_hat, beta_check and beta_tilde for the t-th observation."""
+        s, mdp = self.settings, self.mdp
+        found = radii(t, mdp.dimension, mdp.discount, s["ridge"], s["delta"])
+        hat, check, tilde = (float(s["radius_scale"]) * beta for beta in found)
+        return hat, check, tilde
+
+    def variance(self, row: int, t: int) -> float:
+        """sigma^2, an upper bound on the variance of V after the row s * A + a, for the t-th observation."""
+        H = 1.0 / (1.0 - self.mdp.discount)
+        _, check, tilde = self.radii(t)
+        V = self.V
+        square = V * V
+        mean = min(max(self._hat.predict(row, V), 0.0), H)
+        guess = min(max(self._tilde.predict(row, square), 0.0), H**2) - mean**2
+        doubt = min(H**2, 2.0 * H * check * self._hat.norm(row, V))
+        doubt += min(H**2, tilde * self._tilde.norm(row, square))
+        return max(H**2 / self.mdp.dimension, guess + doubt)
+
+    def _information(self) -> list[float]:
+        return [self._hat.log_det]
+
+    def _sets(self) -> list[Ellipsoid]:
+        radius = self.radii(self.counts.total + 1)[0]
+        return [Ellipsoid(self._hat.sigma, self._hat.estimate(), radius)]
+
+    def _learn(self, row: int, next_state: int) -> None:
+        V = self._optimist.V
+        weight = 1.0 / self.variance(row, self.counts.total)  # counted already
+        self._hat.add(row, V, float(V[next_state]), weight)
+        self._tilde.add(row, np.square(V), float(V[next_state]) ** 2)
+
+    def _state(self) -> State:
+        return super()._state() | self._hat.state("hat") | self._tilde.state("tilde")
+
+    def _restore(self, state: State) -> None:
+        super()._restore(state)
+        self._hat.restore(state, "hat")
+        self._tilde.restore(state, "tilde")

@@ -1,0 +1,106 @@
+"""UPAC-UCLK: UCLK with levels of accuracy, after Chen, He and Gu 2022, details ours.
+
+Level l = 1, 2, ... has its own Sigma_l = ridge I + sum phi_V phi_V' and b_l. A sample joins the first level where its
+feature is still new, |phi_V| in Sigma_l^{-1} > 2^{-l}; a level that none of the lower ones keeps a sample from is
+opened when first needed. So level l holds no more than
+
+    n_l = the fixed point of  n = 2 d 4^l log(1 + n H^2 / ridge),     H = 1/(1-gamma)      (elliptical potential)
+
+samples however long the run, and its radius depends on the level alone, not on t:
+
+    beta_l = UCLK's published radius at t = n_l and delta_l = delta / (l (l + 1)),
+
+so that all sets hold together for ever with probability 1 - delta. Plans are optimistic over their intersection
+with P, and made anew when the determinant of some Sigma_l has doubled. Ours: n_l, beta_l, the moment of a new plan;
+and in models whose feasible set is a product, the levels share a common point in the block of (s, a), while in the
+other blocks each level takes the point nearest to it (a larger set, so still optimistic).
+`radius_scale` other than 1 leaves the theory behind; the other departures are UCLK's.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from vbmle.agents.base import State
+from vbmle.agents.uclk import OptimisticAgent, paper_radius
+from vbmle.model import LinearMixtureMDP
+from vbmle.optimism import Ellipsoid
+from vbmle.regression import Regression
+from vbmle.validation import fraction, non_negative, positive
+
+
+def most_samples(level: int, dimension: int, discount: float, ridge: float) -> int:
+    """n_l, more than which a level can never hold."""
+    factor = 2.0 * dimension * 4.0**level
+    n = factor
+    while True:
+        following = factor * math.log1p(n / (ridge * (1.0 - discount) ** 2))
+        if following <= n * (1.0 + 1e-12):
+            return math.ceil(n)
+        n = following
+
+
+class UPACUCLK(OptimisticAgent):
+    """Optimism over the intersection of UCLK's ellipsoids at several levels, with radii that do not grow with t."""
+
+    def __init__(
+        self,
+        mdp: LinearMixtureMDP,
+        radius_scale: float = 1.0,
+        delta: float = 0.1,
+        ridge: float = 1.0,
+        replan: str = "doubling",
+        tolerance: float = 1e-6,
+        sweeps: int | None = None,
+    ) -> None:
+        super().__init__(
+            mdp,
+            tolerance,
+            sweeps,
+            replan,
+            radius_scale=non_negative("radius_scale", radius_scale),
+            delta=fraction("delta", delta),
+            ridge=positive("ridge", ridge),
+        )
+        self._levels = [Regression(mdp, ridge)]
+
+    def radius(self, level: int) -> float:
+        """beta_l, levels counted from 1."""
+        s, mdp = self.settings, self.mdp
+        most = most_samples(level, mdp.dimension, mdp.discount, s["ridge"])
+        share = s["delta"] / (level * (level + 1))
+        beta = paper_radius(most, mdp.dimension, mdp.discount, s["ridge"], share)
+        return float(s["radius_scale"]) * beta
+
+    def _information(self) -> list[float]:
+        return [level.log_det for level in self._levels]
+
+    def _sets(self) -> list[Ellipsoid]:
+        return [
+            Ellipsoid(level.sigma, level.estimate(), self.radius(number))
+            for number, level in enumerate(self._levels, start=1)
+        ]
+
+    def _learn(self, row: int, next_state: int) -> None:
+        V = self._optimist.V
+        for number, level in enumerate(self._levels, start=1):
+            if level.norm(row, V) > 2.0**-number:
+                break
+        else:
+            level = Regression(self.mdp, self.settings["ridge"])
+            self._levels.append(level)
+        level.add(row, V, float(V[next_state]))
+
+    def _state(self) -> State:
+        kept: State = {"levels": np.array(len(self._levels))}
+        for number, level in enumerate(self._levels):
+            kept |= level.state(f"level{number}")
+        return super()._state() | kept
+
+    def _restore(self, state: State) -> None:
+        super()._restore(state)
+        self._levels = [Regression(self.mdp, self.settings["ridge"]) for _ in range(int(state["levels"]))]
+        for number, level in enumerate(self._levels):
+            level.restore(state, f"level{number}")
