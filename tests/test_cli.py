@@ -47,14 +47,14 @@ def test_every_agent_and_world_has_its_line(call):
     code, out, err = call("agents")
     assert (code, err) == (0, "")
     lines = {line.partition("(")[0]: line for line in out.splitlines()}
-    assert "bias_scale=1.0" in lines["VBMLE"]
+    assert "bias: 'sqrt' | 'log' | function = 'sqrt', bias_scale: float = 1.0" in lines["VBMLE"]
     assert vbmle.VBMLE.__doc__ is not None
     assert lines["VBMLE"].endswith(vbmle.VBMLE.__doc__.splitlines()[0])
     code, out, err = call("worlds")
     assert (code, err) == (0, "")
     assert [line.partition("(")[0] for line in out.splitlines()] == list(vbmle.worlds.WORLDS)
-    assert "riverswim(length=6, features='tabular', discount=0.9): " in out
-    assert "random_network(states, actions, dimension, hidden=32" in out
+    assert "features: 'tabular' | 'mixture' = 'tabular', discount: float = 0.9): " in out
+    assert "random_network(states: int, actions: int, dimension: int, hidden: int = 32" in out
 
 
 def test_help_is_light_for_every_command():

@@ -33,6 +33,9 @@ class Agent(ABC):
     randomised = False
     """Whether actions may differ from `policy`."""
 
+    needs_truth = False
+    """Whether it is told the true theta, as the argument `theta`: a yardstick, not a learner."""
+
     def __init__(self, mdp: LinearMixtureMDP, **settings: Any) -> None:
         self.mdp = mdp
         self.settings = settings
