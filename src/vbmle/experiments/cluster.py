@@ -35,21 +35,23 @@ class Cluster(Executor):
         return found
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Forget the tasks and hang up; what a worker is busy with ends there, and nobody asks for it."""
-        try:
-            self._executor.shutdown(wait=wait and not cancel_futures)
-        finally:
-            self._client.close(timeout=CLOSE_SECONDS)
+        """Hang up: the scheduler then drops the tasks that nobody waits for."""
+        if wait and not cancel_futures:
+            self._executor.shutdown(wait=True)
+        self._client.close(timeout=CLOSE_SECONDS)
 
 
 def connect(address: str, say: Callable[[str], None]) -> Workers:
     """Workers on the cluster whose scheduler listens at `address`, e.g. tcp://10.0.0.1:8786."""
     try:
         from distributed import Client
+        from distributed.comm.addressing import get_address_host_port
     except ImportError:
         raise InputError("--dask needs the package distributed: pip install 'vbmle[cluster]'") from None
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what matters is said by us, once
+    for name in [name for name in logging.root.manager.loggerDict if name.partition(".")[0] == "distributed"]:
+        logging.getLogger(name).setLevel(logging.CRITICAL)  # what matters is said by us, once
     try:
+        get_address_host_port(address)  # a client with an address it cannot parse is slow to be gone
         client = Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
     except (OSError, ValueError, ImportError, TypeError) as error:
         reason = str(error).split(". ")[0] or type(error).__name__
