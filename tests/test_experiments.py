@@ -10,12 +10,13 @@ from typing import Self
 
 import numpy as np
 import pytest
+from rich.console import Console
 from sweeps import NETWORK, PLAIN, fake, go, same, small
 
 import vbmle
-from vbmle.experiments import InputError, catalogue
+from vbmle.experiments import InputError, catalogue, progress
 from vbmle.experiments.compute import Workers
-from vbmle.experiments.progress import Lines
+from vbmle.experiments.progress import Bars, Lines
 from vbmle.experiments.run import Stopped, Summary, _keep, run_all
 from vbmle.experiments.spec import Choice, Trial
 from vbmle.experiments.store import Store
@@ -175,3 +176,35 @@ def test_a_worker_with_other_code_is_told_and_nothing_is_kept_of_it(tmp_path: Pa
     assert not store.path(trial).exists()
     (failure,) = summary.failures
     assert "another version of vbmle (0.0.1+abc, not " in failure.message
+
+
+# Progress
+
+
+def test_on_a_terminal_every_agent_has_a_bar_with_its_rate():
+    screen = io.StringIO()
+    with Bars(Console(file=screen, force_terminal=True, width=100)) as bars:
+        bars.preparing()
+        bars.begin("one", {"plain": 2, "biased": 2}, {"plain": 0, "biased": 1})
+        for agent in ("plain", "biased", "plain"):
+            bars.finished(agent)
+        bars.begin("two", {"other": 3}, {"other": 3})
+    last = screen.getvalue()
+    for word in ("one", "plain", "biased", "2/2", "trials/s", "two", "other", "3/3"):
+        assert word in last
+
+
+def test_elsewhere_a_long_run_says_a_line_now_and_then(monkeypatch: pytest.MonkeyPatch):
+    """A trial a second for a hundred seconds: the first line, and one every twenty seconds."""
+    now, said = [0.0], io.StringIO()
+    monkeypatch.setattr(progress, "monotonic", lambda: now[0])
+    lines = Lines(said)
+    lines.begin("long", {"plain": 100}, {"plain": 0})
+    for _ in range(100):
+        now[0] += 1.0
+        lines.finished("plain")
+    expected = [
+        "long: running 100 of 100 trials",
+        *(f"long: {n} of 100 trials done" for n in range(20, 101, 20)),
+    ]
+    assert said.getvalue().splitlines() == expected
