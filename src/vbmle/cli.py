@@ -96,10 +96,15 @@ def run(
     horizon: Horizon = None,
 ) -> None:
     """Run the sweep that SPEC.toml describes; ends in DIR/report.html. Run again to resume."""
-    from vbmle.experiments import progress, read
+    from vbmle.experiments import compute, progress, read
 
+    if dask is not None and jobs is not None:
+        raise InputError(
+            "--jobs and --dask are both given; on a cluster its workers decide, so leave --jobs out"
+        )
     experiment = read.read(spec, trials=trials, horizon=horizon)
-    with progress.busy(f"checking {spec} (compiling, which takes about a minute, on the first run only)"):
+    checking = f"checking {spec} (compiling, which takes about a minute, on the first run only)"
+    with progress.busy(checking), compute.ends_at_once():  # nothing is written yet
         read.try_out(experiment, spec)
     if dask is not None and jobs is not None:
         raise InputError(
