@@ -1,6 +1,7 @@
 """vbmle run, as a process of its own: what is left when it, or a part of it, comes to a sudden end."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -105,6 +106,17 @@ def test_a_run_ends_in_a_report_and_again_in_nothing_to_do(spec: Path, whole: Pa
     assert "preparing" not in err
     assert {path: path.stat().st_mtime_ns for path in records(whole)} == stamps
     assert (whole / "report.html").read_bytes() == page
+
+
+def test_records_are_read_as_the_documentation_says(whole: Path, tmp_path: Path):
+    text = (Path(__file__).parents[1] / "docs" / "sweeps.md").read_text()
+    (block,) = re.findall(r"^```py\n([^`]*read_parquet[^`]*)^```", text, re.MULTILINE)
+    (tmp_path / "rivers").symlink_to(whole)
+    check = "\nassert table['dimension'].unique().sort().to_list() == [3, 4], table\nprint(table.columns)"
+    command = [sys.executable, "-c", block + check]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE)
+    assert done.returncode == 0, done.stderr
+    assert "'step', 'regret', 'seconds', 'mle_error', 'world', 'agent', 'index'" in done.stdout
 
 
 def test_a_killed_worker_changes_no_record(spec: Path, whole: Path, tmp_path: Path):

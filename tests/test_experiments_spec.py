@@ -1,5 +1,6 @@
 """Specs: what can be asked for, and the one line about what cannot."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -101,6 +102,14 @@ def test_a_file_says_what_is_run(tmp_path: Path):
     )
     changed = read(write(tmp_path, 'name = "other"\n' + SPEC), trials=7, horizon=None)
     assert (changed.name, changed.trials, changed.horizon) == ("other", 7, 5)
+
+
+def test_the_spec_of_the_documentation_can_be_run(tmp_path: Path):
+    text = (Path(__file__).parents[1] / "docs" / "sweeps.md").read_text()
+    (block,) = re.findall(r"^```toml\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    experiment = read(write(tmp_path, block))
+    try_out(experiment, "docs/sweeps.md")
+    assert list(experiment.worlds) == ["river length=4", "river length=6"]
 
 
 def test_a_whole_number_for_a_float_is_the_same_spec(tmp_path: Path):
