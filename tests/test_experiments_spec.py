@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+from numpy.typing import ArrayLike
 from sweeps import PLAIN, small
 
 import vbmle
@@ -209,3 +210,18 @@ def test_annotations_that_only_a_checker_resolves_are_left_to_the_maker():
     assert fit("here", "maker", maker, {"size": object, "count": 4}) == {"size": object, "count": 4}
     with pytest.raises(InputError, match="no setting 'sise'"):
         fit("here", "maker", maker, {"sise": 1})
+
+
+def test_lists_of_numbers_are_shown_and_taken_as_such():
+    def maker(weights: ArrayLike, size: int | None = None, many: bool = False) -> None:
+        """Takes a list."""
+
+    assert catalogue.describe("maker", maker) == (
+        "maker(weights: list, size: int | None = None, many: bool = False): Takes a list."
+    )
+    assert fit("here", "maker", maker, {"weights": [0.5, 0.5], "size": 3}) == {
+        "weights": [0.5, 0.5],
+        "size": 3,
+    }
+    with pytest.raises(InputError, match="needs a value for 'weights', a list of numbers"):
+        fit("here", "maker", maker, {})

@@ -79,8 +79,12 @@ def discount_factor(value: float) -> float:
 def one_of(name: str, value: str, allowed: Sequence[str]) -> str:
     """`value`, refused unless it is one of `allowed`."""
     if value not in allowed:
+        from difflib import get_close_matches
+
         choices = ", ".join(repr(item) for item in allowed)
-        raise ValueError(f"{name} is {value!r}; it needs one of {choices}")
+        near = get_close_matches(str(value), allowed, n=1)
+        guess = f" (did you mean {near[0]!r}?)" if near else ""
+        raise ValueError(f"{name} is {value!r}; it needs one of {choices}{guess}")
     return value
 
 

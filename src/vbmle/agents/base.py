@@ -34,7 +34,7 @@ class Agent(ABC):
     """Whether actions may differ from `policy`."""
 
     needs_truth = False
-    """Whether it is told the true theta, as the argument `theta`: a yardstick, not a learner."""
+    """Whether the setting `theta` is the hidden truth of the world, to be filled in by whoever runs it there."""
 
     def __init__(self, mdp: LinearMixtureMDP, **settings: Any) -> None:
         self.mdp = mdp

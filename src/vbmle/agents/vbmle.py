@@ -25,12 +25,10 @@ from vbmle.validation import Among, non_negative, one_of
 BIASES: dict[str, Callable[[int], float]] = {"sqrt": math.sqrt, "log": math.log1p}
 """Schedules alpha(t) by name: sqrt(t), the paper's, and log(1+t), tabular RBMLE's."""
 
+Bias = Annotated[str, Among(BIASES)] | Callable[[int], float]
+
 AGENT_SEARCHES = ("global", "certified", "few", "local")
 UPDATES = ("every-step", "doubling")
-
-Bias = Annotated[str, Among(BIASES)] | Callable[[int], float]
-Search = Annotated[str, Among(AGENT_SEARCHES)]
-Update = Annotated[str, Among(UPDATES)]
 
 
 class BiasedAgent(SolvingAgent):
@@ -76,8 +74,8 @@ class VBMLE(BiasedAgent):
         bias: Bias = "sqrt",
         bias_scale: float = 1.0,
         ridge: float = 1.0,
-        search: Search = "global",
-        update: Update = "every-step",
+        search: Annotated[str, Among(AGENT_SEARCHES)] = "global",
+        update: Annotated[str, Among(UPDATES)] = "every-step",
         seed: int = 0,
     ) -> None:
         one_of("search", search, AGENT_SEARCHES)

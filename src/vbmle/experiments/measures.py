@@ -37,6 +37,13 @@ def log_spaced(horizon: int) -> Ints:
     return np.unique(np.append(np.round(10.0**powers).astype(np.int64), [1, horizon]))
 
 
+def facts(world: World) -> dict[str, float]:
+    """What a reader needs to place the world."""
+    mdp, p = world.mdp, world.mdp.transitions.probabilities(world.theta)
+    sizes = {"states": mdp.num_states, "actions": mdp.num_actions, "dimension": mdp.dimension}
+    return sizes | {"p_min_true": float(p[p > 0.0].min())}
+
+
 def columns(world: World, history: History, steps: Ints, mle: bool = False) -> dict[str, Floats]:
     """The columns of a record by name: those that the history has, and on demand the estimate's error."""
     row = steps - 1

@@ -160,9 +160,7 @@ def _play(trial: Trial) -> Record:
     extra = ["distance"] if trial.record.distance else []
     history = simulate(trial.make_agent(world), world, trial.horizon, seed=trial.chance, record=extra)
     columns = measures.columns(world, history, trial.steps, mle=trial.record.mle_error)
-    mdp = world.mdp
-    facts = {"states": mdp.num_states, "actions": mdp.num_actions, "dimension": mdp.dimension}
-    return Record(trial, columns, facts, code_version(), about())
+    return Record(trial, columns, measures.facts(world), code_version(), about())
 
 
 _prepared: set[tuple[str, str]] = set()

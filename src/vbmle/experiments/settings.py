@@ -14,6 +14,7 @@ from functools import cache
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import msgspec
+from numpy.typing import ArrayLike
 
 from vbmle.experiments import InputError
 from vbmle.validation import Among
@@ -57,12 +58,16 @@ def written(annotation: Any) -> str:
     if choices := _choices(annotation):
         return " | ".join(repr(item) for item in choices)
     if _is_union(annotation):
-        return " | ".join(written(member) for member in get_args(annotation))
+        members, array = get_args(annotation), get_args(ArrayLike)
+        if set(array) <= set(members):
+            return " | ".join(["list", *(written(item) for item in members if item not in array)])
+        return " | ".join(written(member) for member in members)
     if _is_function(annotation):
         return "function"
-    return (
-        annotation.__name__ if isinstance(annotation, type) and not get_args(annotation) else str(annotation)
-    )
+    if annotation is type(None):
+        return "None"
+    plain = isinstance(annotation, type) and not get_args(annotation)
+    return annotation.__name__ if plain else str(annotation)
 
 
 def fit(where: str, owner: str, maker: Callable[..., Any], given: dict[str, Any]) -> dict[str, Any]:
@@ -126,6 +131,8 @@ def _words(annotation: Any) -> str:
             said.append(f"one of {', '.join(map(str, choices))}")
         elif not _is_function(member):
             said.append(WORDS.get(member) or written(member))
+    if set(get_args(ArrayLike)) <= set(members):
+        return "a list of numbers"
     return " or ".join(said)
 
 

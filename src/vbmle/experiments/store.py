@@ -28,7 +28,7 @@ import polars as pl
 
 from vbmle.experiments import InputError
 from vbmle.experiments.spec import Experiment, Trial, folder_name
-from vbmle.validation import Floats
+from vbmle.validation import Floats, Ints
 
 FORMAT = "vbmle-record-1"
 UNREADABLE = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError, KeyError)
@@ -59,12 +59,17 @@ class Record:
 
     trial: Trial
     columns: dict[str, Floats]
-    facts: dict[str, int]
-    """States, actions and dimension of the world."""
+    facts: Mapping[str, float]
+    """States, actions and dimension of the world, and its smallest probability above 0, `p_min_true`."""
     code: str | None = None
     """The version of the sources that made it, if not this process."""
     about: dict[str, str] | None = None
     """Versions and machine that made it, if not these."""
+
+    @property
+    def steps(self) -> Ints:
+        """The steps that the rows of the columns belong to, from 1."""
+        return self.trial.steps
 
     @property
     def results(self) -> dict[str, Floats]:

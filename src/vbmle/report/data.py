@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -51,7 +52,7 @@ class WorldRuns:
 
     experiment: str
     label: str
-    facts: dict[str, int]
+    facts: Mapping[str, float]
     planned: int
     horizon: int
     agents: dict[str, Runs]
