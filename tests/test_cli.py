@@ -47,27 +47,27 @@ def test_every_agent_and_world_has_its_line(call):
     code, out, err = call("agents")
     assert (code, err) == (0, "")
     lines = {line.partition("(")[0]: line for line in out.splitlines()}
-    assert "bias_scale=1.0" in lines["VBMLE"]
+    assert "bias: 'sqrt' | 'log' | function = 'sqrt', bias_scale: float = 1.0" in lines["VBMLE"]
     assert vbmle.VBMLE.__doc__ is not None
     assert lines["VBMLE"].endswith(vbmle.VBMLE.__doc__.splitlines()[0])
     code, out, err = call("worlds")
     assert (code, err) == (0, "")
     assert [line.partition("(")[0] for line in out.splitlines()] == list(vbmle.worlds.WORLDS)
-    assert "riverswim(length=6, features='tabular', discount=0.9): " in out
-    assert "random_network(states, actions, dimension, hidden=32" in out
+    assert "features: 'tabular' | 'mixture' = 'tabular', discount: float = 0.9): " in out
+    assert "random_network(states: int, actions: int, dimension: int, hidden: int = 32" in out
 
 
 def test_help_is_light_for_every_command():
     code = (
         "import sys\nfrom vbmle.cli import app\n"
-        "for name in ('paper', 'report', 'agents', 'worlds'):\n"
+        "for name in ('paper', 'run', 'report', 'agents', 'worlds'):\n"
         "    try: app([name, '--help'])\n"
         "    except SystemExit as end: assert end.code == 0\n"
         f"print([name for name in {HEAVY.split()} if name in sys.modules], file=sys.stderr)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
     assert (done.returncode, done.stderr.strip()) == (0, "[]")
-    assert all(option in done.stdout for option in ("--quick", "--out", "--jobs", "--trials", "--horizon"))
+    assert all(option in done.stdout for option in ("--quick", "--out", "--jobs", "--dask", "--horizon"))
 
 
 def test_no_command_shows_the_help(call):
@@ -86,6 +86,10 @@ def test_no_command_shows_the_help(call):
         (["paper", "--quik"], "--quik"),
         (["papre"], "papre"),
         (["report"], "DIR"),
+        (["run"], "SPEC.toml"),
+        (["run", "{folder}/taken"], "--out"),
+        (["run", "{folder}/taken", "--out", "{folder}/new"], "worlds is missing"),
+        (["run", "{folder}/no.toml", "--out", "{folder}/new"], "no.toml: cannot be read (No such file"),
         (["report", "{folder}/nowhere"], "nowhere"),
         (["paper", "--out", "{folder}/taken"], "taken"),
     ],
@@ -178,8 +182,10 @@ def group_is_gone(group: int) -> bool:
 def test_an_interrupt_stops_at_once_and_keeps_what_is_complete(tmp_path: Path, whole_group: bool):
     process = start_long_run(tmp_path)
     assert len(alive(process.pid)) > 2, "the parent and two workers"
+    began = time.monotonic()
     (os.killpg if whole_group else os.kill)(process.pid, signal.SIGINT)
     _, err = process.communicate(timeout=30)
+    assert time.monotonic() - began < 2.0
     assert process.returncode == 130, err
     assert err.splitlines()[-1].startswith("vbmle: interrupted")
     assert "Traceback" not in err

@@ -4,6 +4,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from vbmle.experiments.read import read
+from vbmle.experiments.store import load
+
 EXAMPLES = Path(__file__).parent.parent / "examples"
 
 
@@ -13,3 +18,16 @@ def test_the_picture_of_the_readme_is_drawn(tmp_path: Path):
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("spec", sorted(EXAMPLES.glob("*.toml")), ids=lambda path: path.stem)
+def test_a_sweep_runs_as_it_stands_but_shorter(spec: Path, tmp_path: Path):
+    size = ["--trials", "1", "--horizon", "12", "--jobs", "1"]
+    run = "from vbmle.cli import app; app()"
+    command = [sys.executable, "-c", run, "run", str(spec), "--out", str(tmp_path), *size]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    (results,) = load(tmp_path)
+    assert results.experiment == read(spec, trials=1, horizon=12)
+    assert len(results.records) == len(results.experiment.worlds) * len(results.experiment.agents)
+    assert (tmp_path / "report.html").exists()

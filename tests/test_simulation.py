@@ -201,7 +201,7 @@ def test_shapes_and_types():
         array = getattr(history, name)
         assert array.shape == (30,)
         assert array.dtype == (np.float64 if name in ("regret", "seconds") else np.int64)
-    assert history.thetas is None
+    assert (history.thetas, history.distance, history.distance_mean) == (None, None, None)
 
 
 def test_seconds_are_those_of_act_and_observe(monkeypatch: pytest.MonkeyPatch):
@@ -236,9 +236,48 @@ def test_thetas_are_those_in_force_when_acting():
             self.theta += 1.0  # in place: what is recorded must be a copy
             return super().act(state)
 
-    history = simulate(Counting([[1] * 6]), riverswim(), 5, record_theta=True)
+    history = simulate(Counting([[1] * 6]), riverswim(), 5, record=["thetas"])
     assert history.thetas is not None
     np.testing.assert_array_equal(history.thetas, np.repeat(np.arange(1.0, 6.0)[:, None], 2, axis=1))
+
+
+def test_the_distance_is_that_of_the_theta_in_force():
+    world = riverswim(4, "mixture")
+
+    class Approaching(Scripted):
+        theta = np.zeros(3)
+
+        def act(self, state: int) -> int:
+            self.theta = world.theta + np.array([3.0, 0.0, 4.0]) / (self.steps + 1)
+            return super().act(state)
+
+    history = simulate(Approaching([[1] * 4]), world, 5, record=["distance", "thetas"])
+    assert history.distance is not None
+    assert history.thetas is not None
+    np.testing.assert_allclose(history.distance, 25.0 / np.arange(1, 6) ** 2, rtol=EXACT)  # 3^2 + 4^2 = 5^2
+    np.testing.assert_allclose(
+        ((history.thetas - world.theta) ** 2).sum(axis=1), history.distance, rtol=EXACT
+    )
+    assert history.distance_mean is None
+
+
+def test_of_a_theta_for_each_pair_the_nearest_and_the_mean_are_kept():
+    world = riverswim(3, "mixture")
+
+    class Many(Scripted):
+        thetas = world.theta + np.arange(6.0).reshape(3, 2, 1) * np.array([0.6, 0.0, 0.8])
+
+    history = simulate(Many([[1] * 3]), world, 4, record=["distance"])
+    assert history.distance is not None
+    assert history.distance_mean is not None
+    np.testing.assert_allclose(history.distance, 0.0, atol=EXACT)
+    np.testing.assert_allclose(history.distance_mean, (0 + 1 + 4 + 9 + 16 + 25) / 6, rtol=EXACT)
+
+
+def test_an_agent_without_theta_has_no_distance():
+    history = simulate(scripted(riverswim().mdp), riverswim(), 4, record=["distance"])
+    assert history.distance is not None
+    assert np.isnan(history.distance).all()
 
 
 @pytest.mark.parametrize(("steps", "calls"), [(120, [50, 100, 120]), (100, [50, 100]), (3, [3])])
@@ -286,7 +325,12 @@ def test_a_policy_that_is_none_is_refused(policy: list[float]):
         ({"horizon": 0}, "horizon is 0"),
         ({"horizon": 2.5}, "horizon is 2.5"),
         ({"horizon": 5, "seed": -1}, "seed is -1"),
-        ({"horizon": 5, "record_theta": True}, "Scripted has no theta"),
+        ({"horizon": 5, "record": ["thetas"]}, "Scripted has no theta"),
+        (
+            {"horizon": 5, "record": ["distances"]},
+            "record is 'distances'; it needs one of 'thetas', 'distance'",
+        ),
+        ({"horizon": 5, "record": "theta"}, "record is 'theta'"),
     ],
 )
 def test_bad_arguments_are_refused_by_name(settings: dict[str, Any], message: str):

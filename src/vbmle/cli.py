@@ -17,6 +17,7 @@ from typer.core import TyperGroup
 from vbmle.experiments import InputError
 
 if TYPE_CHECKING:
+    from vbmle.experiments.compute import Workers
     from vbmle.experiments.spec import Experiment
 
 FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
@@ -57,6 +58,10 @@ app = typer.Typer(cls=OneLine, add_completion=False, pretty_exceptions_enable=Fa
 
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Where records are.")]
 Out = Annotated[Path, typer.Option(metavar="DIR", help="Where records, figures, tables and the page go.")]
+Spec = Annotated[Path, typer.Argument(metavar="SPEC.toml", help="Worlds, agents, trials and horizon.")]
+Dask = Annotated[str | None, typer.Option(metavar="ADDRESS", help="A running dask cluster in their place.")]
+Trials = Annotated[int | None, typer.Option(metavar="N", help="Trials of every agent in every world.")]
+Horizon = Annotated[int | None, typer.Option(metavar="T", help="Steps in each trial.")]
 Jobs = Annotated[int | None, typer.Option(metavar="N", help="Processes; by default one per processor.")]
 
 
@@ -72,13 +77,40 @@ def paper(
     quick: Annotated[bool, typer.Option("--quick", help="5 trials of 200 steps: a first look.")] = False,
     out: Out = Path("paper"),
     jobs: Jobs = None,
-    trials: Annotated[int | None, typer.Option(metavar="N", help="Worlds drawn for each size.")] = None,
-    horizon: Annotated[int | None, typer.Option(metavar="T", help="Steps in each.")] = None,
+    trials: Trials = None,
+    horizon: Horizon = None,
 ) -> None:
     """Run what the paper shows; ends in DIR/report.html. Run again to resume."""
     from vbmle.experiments.paper import experiment
 
-    _run(experiment(quick, trials, horizon), out, jobs)
+    _run([experiment(quick, trials, horizon)], out, _home(jobs))
+
+
+@app.command()
+def run(
+    spec: Spec,
+    out: Out,
+    jobs: Jobs = None,
+    dask: Dask = None,
+    trials: Trials = None,
+    horizon: Horizon = None,
+) -> None:
+    """Run the sweep that SPEC.toml describes; ends in DIR/report.html. Run again to resume."""
+    from vbmle.experiments import compute, progress, read
+
+    if dask is not None and jobs is not None:
+        raise InputError(
+            "--jobs and --dask are both given; on a cluster its workers decide, so leave --jobs out"
+        )
+    experiment = read.read(spec, trials=trials, horizon=horizon)
+    checking = f"checking {spec} (compiling, which takes about a minute, on the first run only)"
+    with progress.busy(checking), compute.ends_at_once():  # nothing is written yet
+        read.try_out(experiment, spec)
+    if dask is not None and jobs is not None:
+        raise InputError(
+            "--jobs and --dask are both given; on a cluster its workers decide, so leave --jobs out"
+        )
+    _run([experiment], out, _home(jobs) if dask is None else _cluster(dask))
 
 
 @app.command()
@@ -92,7 +124,7 @@ def study(
     from vbmle.report.study import write
 
     sizes = plan.QUICK if quick else plan.FULL
-    failures = _records(plan.experiments(sizes), out, jobs)
+    failures = _records(plan.experiments(sizes), out, _home(jobs))
     audits = plan.audits(sizes)
     _say(f"comparing {sum(audit.steps for audit in audits)} steps with the certified maximum")
     failures += plan.run_audits(audits, out, _processes(jobs))
@@ -140,9 +172,9 @@ def worlds() -> None:
         print(catalogue.describe(name, maker))
 
 
-def _run(experiment: Experiment, out: Path, jobs: int | None) -> None:
-    """Run an experiment, report it, and end with the code that says how it went."""
-    failures = _records([experiment], out, jobs)
+def _run(experiments: Sequence[Experiment], out: Path, workers: Workers) -> None:
+    """Run experiments, report them, and end with the code that says how it went."""
+    failures = _records(experiments, out, workers)
     _report(out)
     _name(failures)
 
@@ -155,19 +187,30 @@ def _processes(jobs: int | None) -> int:
     return jobs or compute.processors()
 
 
-def _records(experiments: Sequence[Experiment], out: Path, jobs: int | None) -> list[str]:
-    """Run what is missing of each; returns what failed, one entry each."""
-    from vbmle.experiments import progress, run
+def _home(jobs: int | None) -> Workers:
+    from vbmle.experiments.compute import Workers
 
-    processes, failures = _processes(jobs), []
-    for experiment in experiments:
-        try:
-            with progress.watch() as watcher:
-                failures += run.run(experiment, out, processes, watcher).failures
-        except run.Stopped as error:
-            _say(f"vbmle: {error}")
-            raise typer.Exit(FAILED) from None
-    return [str(failure) for failure in failures]
+    return Workers(_processes(jobs))
+
+
+def _cluster(address: str) -> Workers:
+    from vbmle.experiments.cluster import connect
+
+    return connect(address, _say)
+
+
+def _records(experiments: Sequence[Experiment], out: Path, workers: Workers) -> list[str]:
+    """Run what is missing of each; returns what failed, one entry each."""
+    from vbmle.experiments import progress
+    from vbmle.experiments.run import Stopped, run_all
+
+    try:
+        with progress.watch() as watcher:
+            summaries = run_all(experiments, out, workers, watcher)
+    except Stopped as error:
+        _say(f"vbmle: {error}")
+        raise typer.Exit(FAILED) from None
+    return [str(failure) for summary in summaries for failure in summary.failures]
 
 
 def _name(failures: Sequence[str]) -> None:
@@ -183,5 +226,9 @@ def _name(failures: Sequence[str]) -> None:
 def _report(folder: Path) -> None:
     from vbmle.report import write
 
-    page = write(folder)
+    try:
+        page = write(folder)
+    except OSError as error:
+        _say(f"vbmle: cannot write the report in {folder} ({error.strerror or error}); the records are kept")
+        raise typer.Exit(FAILED) from None
     _say(f"see {page}")

@@ -11,7 +11,7 @@ same seed in the same world are paired, and a longer run begins like a shorter o
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import lru_cache
 from time import perf_counter
@@ -25,6 +25,9 @@ from vbmle.validation import Floats, Ints
 
 REPORT_EVERY = 50
 """Steps between two calls of `progress`."""
+
+RECORDABLE = ("thetas", "distance")
+"""What `simulate` keeps only when it is asked to."""
 
 CACHED_VALUES = 2_000_000
 """Numbers kept of the policies met before: up to 4096 policies, fewer in large worlds."""
@@ -49,6 +52,9 @@ class History:
     regret : cumulative exact pseudo-regret, in the units of the user's reward.
     seconds : wall time of the agent's `act` and `observe` in each step.
     thetas : the agent's theta in each step, (T, d), where it was asked for.
+    distance : |theta_t - theta*|^2, where it was asked for; NaN for an agent that has no theta. An agent with
+        one theta for each (s, a), in an attribute `thetas` of shape (S, A, d), has the smallest of them here,
+        and in `distance_mean` their mean.
     """
 
     states: Ints
@@ -57,6 +63,8 @@ class History:
     regret: Floats
     seconds: Floats
     thetas: Floats | None = None
+    distance: Floats | None = None
+    distance_mean: Floats | None = None
 
 
 def simulate(
@@ -64,20 +72,21 @@ def simulate(
     world: World,
     horizon: int,
     seed: int = 0,
-    record_theta: bool = False,
+    record: Collection[str] = (),
     progress: Callable[[int], Any] | None = None,
 ) -> History:
     """Let the agent act in the world for `horizon` steps and return what happened.
 
-    `progress` is called with the number of finished steps, every 50 steps and at the end.
+    `record` names what else is kept: "thetas", "distance" or both. `progress` is called with the number of
+    finished steps, every 50 steps and at the end.
     """
     horizon = validation.positive_integer("horizon", horizon)
-    if record_theta and not hasattr(agent, "theta"):
-        raise ValueError(f"record_theta is True, but {type(agent).__name__} has no theta to record")
+    keep = _recorders(agent, world, record)
     uniforms = _uniforms(seed, horizon + 1)
     loss = _loss(world)
     path = np.empty((3, horizon), dtype=np.int64)
-    losses, seconds, thetas = np.empty(horizon), np.empty(horizon), []
+    losses, seconds = np.empty(horizon), np.empty(horizon)
+    kept: dict[str, list[Any]] = {name: [] for name in keep}
     state = world.first_state(uniforms[0])
     for t in range(horizon):
         start = perf_counter()
@@ -86,8 +95,8 @@ def simulate(
         action = _require_action(agent, action, t, world.mdp.num_actions)
         losses[t] = loss(_key(agent))[state]
         next_state = world.next_state(state, action, uniforms[t + 1])
-        if record_theta:
-            thetas.append(np.array(agent.theta, dtype=np.float64))  # type: ignore[attr-defined]
+        for name, value in keep.items():
+            kept[name].append(value())
         resumed = perf_counter()
         agent.observe(state, action, next_state)
         seconds[t] = perf_counter() - resumed + acted - start
@@ -96,8 +105,32 @@ def simulate(
         if progress and ((t + 1) % REPORT_EVERY == 0 or t + 1 == horizon):
             progress(t + 1)
     states, actions, next_states = path
-    theta_path = np.array(thetas) if record_theta else None
-    return History(states, actions, next_states, np.cumsum(losses), seconds, theta_path)
+    extra = {name: np.array(values, dtype=np.float64) for name, values in kept.items()}
+    return History(states, actions, next_states, np.cumsum(losses), seconds, **extra)
+
+
+def _recorders(agent: Any, world: World, record: Collection[str]) -> dict[str, Callable[[], Any]]:
+    """What is kept of every step, by the name of the field: a function that looks at the agent."""
+    for name in [record] if isinstance(record, str) else record:
+        validation.one_of("record", name, RECORDABLE)
+    found: dict[str, Callable[[], Any]] = {}
+    if "thetas" in record:
+        if not hasattr(agent, "theta"):
+            raise ValueError(f"record asks for thetas, but {type(agent).__name__} has no theta to record")
+        found["thetas"] = lambda: np.array(agent.theta, dtype=np.float64)
+    if "distance" in record:
+
+        def squared(thetas: Any) -> Floats:
+            return np.asarray(((np.asarray(thetas) - world.theta) ** 2).sum(axis=-1))
+
+        if hasattr(agent, "thetas"):
+            found["distance"] = lambda: squared(agent.thetas).min()
+            found["distance_mean"] = lambda: squared(agent.thetas).mean()
+        elif hasattr(agent, "theta"):
+            found["distance"] = lambda: squared(agent.theta)
+        else:
+            found["distance"] = lambda: np.nan
+    return found
 
 
 def _uniforms(seed: int, count: int) -> list[float]:

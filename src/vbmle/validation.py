@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,6 +10,13 @@ from numpy.typing import ArrayLike, NDArray
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
+
+
+class Among:
+    """The values that a setting may have, told in its annotation: `Annotated[str, Among(...)]`."""
+
+    def __init__(self, allowed: Iterable[str]) -> None:
+        self.allowed = tuple(allowed)
 
 
 def finite_array(name: str, value: ArrayLike, ndim: int | Sequence[int]) -> Floats:
@@ -80,8 +87,12 @@ def fraction(name: str, value: float) -> float:
 def one_of(name: str, value: str, allowed: Sequence[str]) -> str:
     """`value`, refused unless it is one of `allowed`."""
     if value not in allowed:
+        from difflib import get_close_matches
+
         choices = ", ".join(repr(item) for item in allowed)
-        raise ValueError(f"{name} is {value!r}; it needs one of {choices}")
+        near = get_close_matches(str(value), allowed, n=1)
+        guess = f" (did you mean {near[0]!r}?)" if near else ""
+        raise ValueError(f"{name} is {value!r}; it needs one of {choices}{guess}")
     return value
 
 

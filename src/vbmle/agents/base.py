@@ -33,6 +33,9 @@ class Agent(ABC):
     randomised = False
     """Whether actions may differ from `policy`."""
 
+    needs_truth = False
+    """Whether the setting `theta` is the hidden truth of the world, to be filled in by whoever runs it there."""
+
     def __init__(self, mdp: LinearMixtureMDP, **settings: Any) -> None:
         self.mdp = mdp
         self.settings = settings

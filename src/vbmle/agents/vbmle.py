@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Annotated
 
 import numpy as np
 
@@ -19,10 +20,12 @@ from vbmle.estimation import prove
 from vbmle.information import Information
 from vbmle.model import LinearMixtureMDP
 from vbmle.solver import POOL, goal
-from vbmle.validation import non_negative, one_of
+from vbmle.validation import Among, non_negative, one_of
 
 BIASES: dict[str, Callable[[int], float]] = {"sqrt": math.sqrt, "log": math.log1p}
 """Schedules alpha(t) by name: sqrt(t), the paper's, and log(1+t), tabular RBMLE's."""
+
+Bias = Annotated[str, Among(BIASES)] | Callable[[int], float]
 
 AGENT_SEARCHES = ("global", "certified", "few", "local")
 UPDATES = ("every-step", "doubling")
@@ -34,7 +37,7 @@ class BiasedAgent(SolvingAgent):
     def __init__(
         self,
         mdp: LinearMixtureMDP,
-        bias: str | Callable[[int], float],
+        bias: Bias,
         bias_scale: float,
         ridge: float,
         places: int = 1,
@@ -68,11 +71,11 @@ class VBMLE(BiasedAgent):
     def __init__(
         self,
         mdp: LinearMixtureMDP,
-        bias: str | Callable[[int], float] = "sqrt",
+        bias: Bias = "sqrt",
         bias_scale: float = 1.0,
         ridge: float = 1.0,
-        search: str = "global",
-        update: str = "every-step",
+        search: Annotated[str, Among(AGENT_SEARCHES)] = "global",
+        update: Annotated[str, Among(UPDATES)] = "every-step",
         seed: int = 0,
     ) -> None:
         one_of("search", search, AGENT_SEARCHES)
@@ -124,7 +127,7 @@ class ApproximateVBMLE(BiasedAgent):
     def __init__(
         self,
         mdp: LinearMixtureMDP,
-        bias: str | Callable[[int], float] = "sqrt",
+        bias: Bias = "sqrt",
         bias_scale: float = 1.0,
         ridge: float = 1.0,
     ) -> None:

@@ -6,10 +6,9 @@ Settings and defaults are those of the signature, so nothing is listed by hand.
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import pkgutil
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import cache
 from importlib import import_module
 from typing import Any
@@ -17,11 +16,9 @@ from typing import Any
 from vbmle import agents as agent_modules
 from vbmle.agents.base import Agent
 from vbmle.experiments import InputError
+from vbmle.experiments.settings import REQUIRED, fit, nearest, settings_of, types_of, written
 from vbmle.model import World
 from vbmle.worlds import WORLDS
-
-REQUIRED = inspect.Parameter.empty
-"""Stands for the default of a setting that has none."""
 
 
 def worlds() -> dict[str, Callable[..., World]]:
@@ -42,40 +39,19 @@ def agents() -> dict[str, type[Agent]]:
     return dict(sorted(found.items()))
 
 
-def settings_of(maker: Callable[..., Any]) -> dict[str, Any]:
-    """The settings of a world or an agent with their defaults; REQUIRED where there is none."""
-    parameters = inspect.signature(maker).parameters.values()
-    fixed = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
-    return {p.name: p.default for p in parameters if p.name != "mdp" and p.kind not in fixed}
-
-
 def describe(name: str, maker: Callable[..., Any]) -> str:
     """One line: the name, the settings with their defaults, and what it is."""
-    written = [
-        key if default is REQUIRED else f"{key}={default!r}" for key, default in settings_of(maker).items()
-    ]
+    shown = []
+    for key, annotation in types_of(maker).items():
+        default = settings_of(maker)[key]
+        shown.append(f"{key}: {written(annotation)}" + ("" if default is REQUIRED else f" = {default!r}"))
     text = inspect.getdoc(maker) or ""
-    return f"{name}({', '.join(written)}): {text.split(chr(10))[0]}"
+    return f"{name}({', '.join(shown)}): {text.split(chr(10))[0]}"
 
 
-def require(kind: str, name: str, settings: dict[str, Any], where: str) -> None:
-    """Refuse a name or a setting that the catalogue does not know, or a required setting left out."""
+def require(kind: str, name: str, settings: dict[str, Any], where: str) -> dict[str, Any]:
+    """Refuse a name or a setting that is not known, or a value of another type; returns the settings."""
     known: dict[str, Any] = dict(worlds()) if kind == "world" else dict(agents())
     if name not in known:
-        raise InputError(f"{where}: there is no {kind} {name!r}; {_choices(name, known)}")
-    allowed = settings_of(known[name])
-    for key in settings:
-        if key not in allowed:
-            raise InputError(f"{where}: {name} has no setting {key!r}; {_choices(key, allowed)}")
-    # A seed is set for each trial.
-    missing = [key for key, value in allowed.items() if value is REQUIRED and key not in {*settings, "seed"}]
-    if missing:
-        raise InputError(f"{where}: {name} needs a value for {missing[0]!r}")
-
-
-def _choices(word: str, known: Iterable[str]) -> str:
-    """The nearest match, if there is one, and all that is allowed."""
-    names = list(known)
-    near = difflib.get_close_matches(word, names, n=1)
-    guess = f"did you mean {near[0]!r}? " if near else ""
-    return f"{guess}it needs one of {', '.join(names) if names else 'none'}"
+        raise InputError(f"{where}: there is no {kind} {name!r}; {nearest(name, known)}")
+    return fit(where, name, known[name], settings)

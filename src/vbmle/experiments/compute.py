@@ -1,7 +1,8 @@
 """Where trials run. `concurrent.futures.Executor` is the seam: anything that opens one can do the work.
 
-At home that is a process pool. It breaks as a whole when one worker is killed, so what was in flight is then
-tried again one by one in a new pool, where a task that kills its worker can be told from the bystanders.
+At home that is a process pool; on a cluster see `vbmle.experiments.cluster`. A process pool breaks as a whole
+when one worker is killed, so what was in flight is then tried again one by one in a new pool, where a task that
+kills its worker can be told from the bystanders.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ProcessPoolExecutor, wait
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Self, TypeVar
 
@@ -33,14 +35,32 @@ BREAKS_IN_A_ROW = 6
 
 
 class Lost:
-    """Stands for the result of a task whose worker died."""
+    """Stands for the result of a task whose worker died, or whose result did not come back."""
 
-    message = "its worker process died, again and again (out of memory?)"
+    def __init__(self, reason: BaseException | None = None) -> None:
+        died = "its worker process died, again and again (out of memory?)"
+        self.message = f"{type(reason).__name__}: {reason}" if reason else died
+
+
+class PoolGone(Exception):
+    """The pool went away with all its tasks: the scheduler of a cluster was stopped."""
 
 
 def processors() -> int:
     """How many processors this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@contextmanager
+def ends_at_once() -> Iterator[None]:
+    """Within this block Ctrl-C ends the process on the spot: a compiler would not let Python see it for long."""
+    main = threading.current_thread() is threading.main_thread()
+    before = signal.signal(signal.SIGINT, signal.SIG_DFL) if main else None
+    try:
+        yield
+    finally:
+        if main:
+            signal.signal(signal.SIGINT, before)
 
 
 class Workers:
@@ -82,11 +102,14 @@ class Workers:
         while waiting or running:
             broken = self._submit(function, waiting, running, window)
             for future in _finished(running):
-                if isinstance(future.exception(), BrokenExecutor):
+                if future.cancelled():
+                    raise PoolGone
+                error = future.exception()
+                if isinstance(error, BrokenExecutor):
                     broken = True
                     continue
                 breaks = 0
-                yield running.pop(future), future.result()
+                yield running.pop(future), Lost(error) if error else future.result()
             if broken:
                 breaks += 1
                 suspects.extend(running.values())

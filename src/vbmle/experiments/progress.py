@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import sys
+from contextlib import AbstractContextManager, nullcontext
 from time import monotonic
 from types import TracebackType
 from typing import Self, TextIO
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TaskID,
+    TextColumn,
+)
 from rich.progress import TimeRemainingColumn as Remaining
 from rich.text import Text
 
@@ -21,18 +30,11 @@ PREPARING = "preparing (compiling, which takes about a minute, on the first run 
 class Bars:
     """A bar for every agent, with its rate and the time that remains."""
 
-    def __init__(self) -> None:
-        self._console = Console(stderr=True)
-        self._progress = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            _Rate(),
-            Remaining(compact=True),
-            console=self._console,
-        )
+    def __init__(self, console: Console | None = None) -> None:
+        self._console = console or Console(stderr=True)
+        self._progress: Progress | None = None
         self._status = self._console.status(PREPARING)
-        self._tasks: dict[str, int] = {}
+        self._tasks: dict[str, TaskID] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -40,8 +42,7 @@ class Bars:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._status.stop()
-        self._progress.stop()
+        self._stop()
 
     def say(self, line: str) -> None:
         self._console.print(line, markup=False, highlight=False, soft_wrap=True)
@@ -49,14 +50,23 @@ class Bars:
     def preparing(self) -> None:
         self._status.start()
 
-    def begin(self, totals: dict[str, int], done: dict[str, int]) -> None:
-        self._status.stop()
+    def begin(self, name: str, totals: dict[str, int], done: dict[str, int]) -> None:
+        self._stop()  # the bars of the experiment before stay where they are
+        self.say(name)
+        columns = [TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), _Rate()]
+        self._progress = Progress(*columns, Remaining(compact=True), console=self._console)
         self._progress.start()
         for agent, total in totals.items():
             self._tasks[agent] = self._progress.add_task(agent, total=total, completed=done[agent])
 
     def finished(self, agent: str) -> None:
-        self._progress.advance(self._tasks[agent])  # type: ignore[arg-type]
+        if self._progress is not None:
+            self._progress.advance(self._tasks[agent])
+
+    def _stop(self) -> None:
+        self._status.stop()
+        if self._progress is not None:
+            self._progress.stop()
 
 
 class Lines:
@@ -64,7 +74,7 @@ class Lines:
 
     def __init__(self, stream: TextIO | None = None) -> None:
         self._stream = stream or sys.stderr
-        self._left, self._total, self._last = 0, 0, monotonic()
+        self._name, self._left, self._total, self._last = "", 0, 0, monotonic()
 
     def __enter__(self) -> Self:
         return self
@@ -80,16 +90,17 @@ class Lines:
     def preparing(self) -> None:
         self.say(PREPARING)
 
-    def begin(self, totals: dict[str, int], done: dict[str, int]) -> None:
+    def begin(self, name: str, totals: dict[str, int], done: dict[str, int]) -> None:
+        self._name = name
         self._total = sum(totals.values())
         self._left = self._total - sum(done.values())
-        self.say(f"running {self._left} of {self._total} trials")
+        self.say(f"{name}: running {self._left} of {self._total} trials")
         self._last = monotonic()
 
     def finished(self, agent: str) -> None:
         self._left -= 1
         if monotonic() - self._last >= QUIET_SECONDS:
-            self.say(f"{self._total - self._left} of {self._total} trials done")
+            self.say(f"{self._name}: {self._total - self._left} of {self._total} trials done")
             self._last = monotonic()
 
 
@@ -106,3 +117,8 @@ class _Rate(ProgressColumn):
 def watch() -> Bars | Lines:
     """What suits where the output goes."""
     return Bars() if sys.stderr.isatty() else Lines()
+
+
+def busy(text: str) -> AbstractContextManager[object]:
+    """Say on a terminal that something goes on; elsewhere nothing."""
+    return Console(stderr=True).status(text) if sys.stderr.isatty() else nullcontext()

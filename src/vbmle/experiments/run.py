@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import textwrap
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-from vbmle.experiments.compute import Lost, Workers
+from vbmle.experiments import measures
+from vbmle.experiments.compute import Lost, PoolGone, Workers
 from vbmle.experiments.spec import Experiment, Trial
-from vbmle.experiments.store import Record, Store
+from vbmle.experiments.store import Record, Store, about, code_version
 from vbmle.simulation import simulate
 
 T = TypeVar("T")
@@ -35,8 +36,8 @@ class Watcher(Protocol):
     def preparing(self) -> None:
         """The kernels are being compiled, or loaded."""
 
-    def begin(self, totals: dict[str, int], done: dict[str, int]) -> None:
-        """Trials start: how many there are for each agent, and how many have a record already."""
+    def begin(self, name: str, totals: dict[str, int], done: dict[str, int]) -> None:
+        """An experiment starts: how many trials each agent has, and how many of them have a record already."""
 
     def finished(self, agent: str) -> None:
         """One more trial of an agent."""
@@ -69,22 +70,61 @@ class Stopped(Exception):
 
 def run(experiment: Experiment, folder: Path, jobs: int, watcher: Watcher) -> Summary:
     """Run what is missing of an experiment in `jobs` processes; records go to `folder`."""
+    return run_all([experiment], folder, Workers(jobs), watcher)[0]
+
+
+def run_all(
+    experiments: Sequence[Experiment], folder: Path, workers: Workers, watcher: Watcher
+) -> list[Summary]:
+    """Run what is missing of each, one after the other, by the same workers; records go to `folder`."""
+    work = [_open(experiment, folder, watcher) for experiment in experiments]
+    with workers:
+        missing = _one_of_each([trial for _, trials in work for trial in trials])
+        if missing:
+            watcher.preparing()
+            _collect(workers, prepare, missing, lambda trial, result: None, at_once=1)
+        return [_complete(store, trials, workers, watcher) for store, trials in work]
+
+
+def _open(experiment: Experiment, folder: Path, watcher: Watcher) -> tuple[Store, list[Trial]]:
+    """Where the records go, and the trials that have none."""
     store = Store(folder, experiment)
     store.begin()
-    trials, lines = store.missing()
+    try:
+        trials, lines = store.missing()
+    except OSError as error:
+        raise Stopped(f"cannot set records aside in {folder} ({error.strerror or error})") from None
     for line in lines:
         watcher.say(line)
-    summary = Summary(kept=len(experiment.plan()) - len(trials))
+    return store, trials
+
+
+def _complete(store: Store, trials: list[Trial], workers: Workers, watcher: Watcher) -> Summary:
+    """Run the trials and keep their records."""
+    summary = Summary(kept=len(store.experiment.plan()) - len(trials))
+
+    def keep(trial: Trial, result: Record | Failure | Lost) -> None:
+        _keep(store, trial, result, summary)
+        watcher.finished(trial.agent)
+
     if trials:
-        with Workers(min(jobs, len(trials))) as workers:
-            watcher.preparing()
-            for _ in workers.results(prepare, _one_of_each(trials), at_once=1):
-                pass
-            watcher.begin(*_counts(experiment, trials))
-            for trial, result in workers.results(play, trials):
-                _keep(store, trial, result, summary)
-                watcher.finished(trial.agent)
+        watcher.begin(store.experiment.name, *_counts(store.experiment, trials))
+        _collect(workers, play, trials, keep)
     return summary
+
+
+def _collect(
+    workers: Workers,
+    function: Callable[[Trial], T],
+    trials: list[Trial],
+    take: Callable[[Trial, T | Lost], None],
+    at_once: int | None = None,
+) -> None:
+    try:
+        for trial, result in workers.results(function, trials, at_once):
+            take(trial, result)
+    except PoolGone:
+        raise Stopped("the cluster is gone; what is complete is kept, run again to go on") from None
 
 
 def _keep(store: Store, trial: Trial, result: Record | Failure | Lost, summary: Summary) -> None:
@@ -92,6 +132,9 @@ def _keep(store: Store, trial: Trial, result: Record | Failure | Lost, summary: 
         summary.failures.append(Failure(trial, result.message))
     elif isinstance(result, Failure):
         summary.failures.append(result)
+    elif result.code not in (None, store.code):
+        other = f"its worker has another version of vbmle ({result.code}, not {store.code})"
+        summary.failures.append(Failure(trial, other))
     else:
         try:
             store.write(result)
@@ -114,10 +157,10 @@ def prepare(trial: Trial) -> Record | Failure | None:
 def _play(trial: Trial) -> Record:
     _prepare(trial)
     world = trial.make_world()
-    history = simulate(trial.make_agent(world), world, trial.horizon, seed=trial.chance)
-    mdp = world.mdp
-    facts = {"states": mdp.num_states, "actions": mdp.num_actions, "dimension": mdp.dimension}
-    return Record(trial, {"regret": history.regret, "seconds": history.seconds}, facts)
+    extra = ["distance"] if trial.record.distance else []
+    history = simulate(trial.make_agent(world), world, trial.horizon, seed=trial.chance, record=extra)
+    columns = measures.columns(world, history, trial.steps, mle=trial.record.mle_error)
+    return Record(trial, columns, measures.facts(world), code_version(), about())
 
 
 _prepared: set[tuple[str, str]] = set()

@@ -1,4 +1,4 @@
-"""An experiment is data: worlds x agents x trials, and a horizon.
+"""An experiment is data: worlds x agents x trials, a horizon, and what is recorded.
 
 Chance is keyed by names. A trial is (experiment, world label, agent label, index); the seed of its world and
 the chance of its run come from a hash of (experiment, world label, index) alone, so every agent meets the same
@@ -12,15 +12,17 @@ import hashlib
 import json
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 import numpy as np
 
 from vbmle import validation
 from vbmle.agents.base import Agent
-from vbmle.experiments import InputError, catalogue
+from vbmle.experiments import InputError, catalogue, measures
+from vbmle.experiments.settings import settings_of
 from vbmle.model import World
+from vbmle.validation import Ints
 
 
 class Choice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -35,6 +37,19 @@ class Choice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return f"{self.name}({', '.join([*first, *written])})"
 
 
+class Recording(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What is recorded of every trial, beside regret and seconds: see `vbmle.experiments.measures`."""
+
+    steps: Literal["every", "log"] = "every"
+    distance: bool = False
+    mle_error: bool = False
+
+    def at(self, horizon: int) -> Ints:
+        """The recorded steps, from 1."""
+        spaced = measures.log_spaced if self.steps == "log" else measures.every_step
+        return spaced(horizon)
+
+
 class Experiment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Worlds and agents by the labels they have in the report, each with each, `trials` times."""
 
@@ -43,6 +58,7 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     agents: dict[str, Choice]
     trials: int
     horizon: int
+    record: Recording = Recording()
 
     def __post_init__(self) -> None:
         for field in ("trials", "horizon"):
@@ -63,11 +79,20 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     def plan(self) -> list[Trial]:
         """Every trial; the first of all worlds and agents come first, so that half a run is half of each."""
         return [
-            Trial(self.name, world, agent, index, self.worlds[world], self.agents[agent], self.horizon)
+            self.trial(world, agent, index)
             for index in range(self.trials)
             for world in self.worlds
             for agent in self.agents
         ]
+
+    def trial(self, world: str, agent: str, index: int) -> Trial:
+        """One of them."""
+        choices = (self.worlds[world], self.agents[agent])
+        return Trial(self.name, world, agent, index, *choices, self.horizon, self.record)
+
+    def digest(self) -> str:
+        """A hash of the whole spec."""
+        return _digest(msgspec.to_builtins(self))[:16]
 
 
 class Trial(msgspec.Struct, frozen=True):
@@ -80,6 +105,7 @@ class Trial(msgspec.Struct, frozen=True):
     world_choice: Choice
     agent_choice: Choice
     horizon: int
+    record: Recording = Recording()
 
     @property
     def name(self) -> str:
@@ -89,6 +115,11 @@ class Trial(msgspec.Struct, frozen=True):
     def chance(self) -> int:
         """The seed of the run: first state and transitions."""
         return seed("chance", self.experiment, self.world, self.index)
+
+    @property
+    def steps(self) -> Ints:
+        """The steps that its record has a row for."""
+        return self.record.at(self.horizon)
 
     def seeds(self) -> dict[str, int]:
         """What the run, the world and the agent are seeded with; the latter two only if they ask for it."""
@@ -101,12 +132,14 @@ class Trial(msgspec.Struct, frozen=True):
 
     def make_agent(self, world: World) -> Agent:
         maker = catalogue.agents()[self.agent_choice.name]
-        return maker(world.mdp, **self.agent_choice.settings, **self._agent_seed())
+        truth = {"theta": world.theta.tolist()} if maker.needs_truth else {}
+        return maker(world.mdp, **truth, **self.agent_choice.settings, **self._agent_seed())
 
     def recipe(self) -> str:
         """One line of Python that runs this trial again."""
         world = self.world_choice.call(**self._world_seed())
-        agent = self.agent_choice.call("w.mdp", **self._agent_seed())
+        truth = ["theta=w.theta"] if catalogue.agents()[self.agent_choice.name].needs_truth else []
+        agent = self.agent_choice.call("w.mdp", *truth, **self._agent_seed())
         run = f"vbmle.simulate(vbmle.{agent}, w, {self.horizon}, seed={self.chance})"
         return f"import vbmle; w = vbmle.worlds.{world}; {run}"
 
@@ -120,8 +153,8 @@ class Trial(msgspec.Struct, frozen=True):
         return _seed_if_asked(maker, self.agent_choice, *key)
 
     def fingerprint(self, code: str) -> str:
-        """A hash of all that decides the record, `code` (the version of the sources) included."""
-        return _digest([code, msgspec.to_builtins(self)])[:16]
+        """A hash of all that decides the record: settings, seeds, and `code`, the version of the sources."""
+        return _digest([code, msgspec.to_builtins(self), self.seeds()])[:16]
 
 
 def seed(*key: str | int) -> int:
@@ -138,7 +171,7 @@ def folder_name(label: str) -> str:
 
 def _seed_if_asked(maker: Callable[..., Any], choice: Choice, *key: str | int) -> dict[str, int]:
     """The argument `seed`, if there is one and the settings leave it open."""
-    asked = "seed" in catalogue.settings_of(maker) and "seed" not in choice.settings
+    asked = "seed" in settings_of(maker) and "seed" not in choice.settings
     return {"seed": seed(*key)} if asked else {}
 
 

@@ -1,7 +1,7 @@
 """What is kept of an experiment: one Parquet file per trial, and the spec beside them.
 
     DIR/records/<experiment>/experiment.json
-    DIR/records/<experiment>/<world>/<agent>/trial-0003.parquet      step, regret, seconds
+    DIR/records/<experiment>/<world>/<agent>/trial-0003.parquet      step, regret, seconds, ...
     DIR/set-aside/...                                                what was damaged or made by other settings
 
 Each file carries the fingerprint of all that its numbers depend on, the seeds, the versions and a checksum, and
@@ -28,7 +28,7 @@ import polars as pl
 
 from vbmle.experiments import InputError
 from vbmle.experiments.spec import Experiment, Trial, folder_name
-from vbmle.validation import Floats
+from vbmle.validation import Floats, Ints
 
 FORMAT = "vbmle-record-1"
 UNREADABLE = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError, KeyError)
@@ -37,7 +37,12 @@ UNREADABLE = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, 
 FOREIGN = "other settings, or made by another version of the code"
 
 BYSTANDERS = {"cli.py", "experiments", "report"}
-"""Parts of the package that no number in a record depends on."""
+"""Parts of the package that no number in a record depends on, but for MEASURES. (Seeds are checked themselves.)"""
+
+MEASURES = Path("experiments/measures.py")
+
+TIMINGS = ("seconds",)
+"""Columns that differ from run to run: no comparison reads them."""
 
 
 class DamagedError(ValueError):
@@ -54,8 +59,22 @@ class Record:
 
     trial: Trial
     columns: dict[str, Floats]
-    facts: dict[str, int]
-    """States, actions and dimension of the world."""
+    facts: Mapping[str, float]
+    """States, actions and dimension of the world, and its smallest probability above 0, `p_min_true`."""
+    code: str | None = None
+    """The version of the sources that made it, if not this process."""
+    about: dict[str, str] | None = None
+    """Versions and machine that made it, if not these."""
+
+    @property
+    def steps(self) -> Ints:
+        """The steps that the rows of the columns belong to, from 1."""
+        return self.trial.steps
+
+    @property
+    def results(self) -> dict[str, Floats]:
+        """The columns that are the same in every run of the trial."""
+        return {name: column for name, column in self.columns.items() if name not in TIMINGS}
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,15 +125,17 @@ class Store:
         trial, path = record.trial, self.path(record.trial)
         meta = {
             "format": FORMAT,
+            "spec": self.experiment.digest(),
+            "code": self.code,
             "fingerprint": trial.fingerprint(self.code),
             "trial": msgspec.to_builtins(trial),
             "seeds": trial.seeds(),
             "facts": record.facts,
-            "about": about(),
+            "about": record.about or about(),
             "checksum": _checksum(record.columns),
         }
         path.parent.mkdir(parents=True, exist_ok=True)
-        frame = pl.DataFrame({"step": np.arange(1, trial.horizon + 1), **record.columns})
+        frame = pl.DataFrame({"step": trial.steps, **record.columns})
         # in memory first: after an interrupt a thread of polars may go on writing
         content = io.BytesIO()
         frame.write_parquet(content, metadata={"vbmle": json.dumps(meta)})
@@ -129,11 +150,12 @@ class Store:
             # Read whole before it is parsed: a file that shrinks meanwhile must not be mapped.
             frame = pl.read_parquet(path, memory_map=False)
             columns = {name: frame[name].to_numpy() for name in frame.columns if name != "step"}
+            steps = frame["step"].to_numpy()
         except UNREADABLE as error:
             raise DamagedError(f"{path} is damaged ({type(error).__name__})") from None
         if checksum != _checksum(columns):
             raise DamagedError(f"{path} is damaged (its numbers do not match their checksum)")
-        if fingerprint != trial.fingerprint(self.code):
+        if fingerprint != trial.fingerprint(self.code) or not np.array_equal(steps, trial.steps):
             raise ForeignError(f"{path}: {FOREIGN}")
         return Record(trial, columns, facts)
 
@@ -208,7 +230,7 @@ def code_version() -> str:
     total = hashlib.sha256()
     for path in sorted(root.rglob("*.py")):
         part = path.relative_to(root)
-        if part.parts[0] not in BYSTANDERS:
+        if part.parts[0] not in BYSTANDERS or part == MEASURES:
             total.update(part.as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
     return f"{_version('vbmle')}+{total.hexdigest()[:12]}"
 

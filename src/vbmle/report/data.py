@@ -1,8 +1,9 @@
-"""Records arranged for figures and tables: for every world and agent, regret as a (trials, steps) array."""
+"""Records arranged for figures and tables: for every world and agent, columns as (trials, recorded steps) arrays."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -17,9 +18,23 @@ class Runs:
     trials: Ints
     """Their indices, increasing."""
     regret: Floats
-    """Cumulative, (trials, steps)."""
+    """Cumulative, (trials, recorded steps)."""
     seconds: Floats
-    """Of each step, (trials, steps)."""
+    """Per step, on average since the recorded one before, (trials, recorded steps)."""
+    columns: dict[str, Floats] = field(default_factory=dict)
+    """All that was recorded, by name, (trials, recorded steps)."""
+    recorded: Ints | None = None
+    """The recorded steps; None stands for every step."""
+
+    @property
+    def steps(self) -> Ints:
+        """The recorded steps, from 1."""
+        return np.arange(1, self.regret.shape[1] + 1) if self.recorded is None else self.recorded
+
+    @property
+    def seconds_per_step(self) -> float:
+        """The mean over all steps of all trials, however few of them were recorded."""
+        return float(np.average(self.seconds.mean(axis=0), weights=np.diff(self.steps, prepend=0)))
 
     @property
     def final(self) -> Floats:
@@ -37,7 +52,7 @@ class WorldRuns:
 
     experiment: str
     label: str
-    facts: dict[str, int]
+    facts: Mapping[str, float]
     planned: int
     horizon: int
     agents: dict[str, Runs]
@@ -70,8 +85,6 @@ def by_world(results: Results) -> list[WorldRuns]:
 
 def _runs(records: list[Record]) -> Runs:
     ordered = sorted(records, key=lambda record: record.trial.index)
-    return Runs(
-        np.array([record.trial.index for record in ordered]),
-        np.stack([record.columns["regret"] for record in ordered]),
-        np.stack([record.columns["seconds"] for record in ordered]),
-    )
+    trials = np.array([record.trial.index for record in ordered])
+    columns = {name: np.stack([r.columns[name] for r in ordered]) for name in ordered[0].columns}
+    return Runs(trials, columns["regret"], columns["seconds"], columns, ordered[0].trial.steps)

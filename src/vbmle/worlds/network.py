@@ -12,12 +12,13 @@ policies learn on the way; the sparse variant pays for one pair (s, a) only.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Annotated
 
 import numpy as np
 
 from vbmle import validation
 from vbmle.model import LinearMixtureMDP, World
-from vbmle.validation import Floats
+from vbmle.validation import Among, Floats
 
 
 def _uniform(rng: np.random.Generator, shape: tuple[int, int]) -> Floats:
@@ -36,6 +37,8 @@ REWARDS: dict[str, Callable[[np.random.Generator, tuple[int, int]], Floats]] = {
 }
 """How R(s, a) is drawn, by name."""
 
+Reward = Annotated[str, Among(REWARDS)]
+
 
 def random_network(
     states: int,
@@ -45,7 +48,7 @@ def random_network(
     temperature: float = 0.01,
     seed: int = 0,
     discount: float = 0.9,
-    reward: str = "uniform",
+    reward: Reward = "uniform",
 ) -> World:
     """The paper's environment: `dimension` base models, each a softmax head on a random ReLU network.
 

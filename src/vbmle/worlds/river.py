@@ -13,17 +13,21 @@ episode-free chain that starts at the left end: who never insists never sees the
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
 
 from vbmle import validation
 from vbmle.model import LinearMixtureMDP, World
-from vbmle.validation import Floats
+from vbmle.validation import Among, Floats
 
 FORWARD, STAY, BACK = 0.35, 0.6, 0.05
 LEFT, RIGHT = 0, 1
+FEATURES = ("tabular", "mixture")
+Features = Annotated[str, Among(FEATURES)]
 
 
-def riverswim(length: int = 6, features: str = "tabular", discount: float = 0.9) -> World:
+def riverswim(length: int = 6, features: Features = "tabular", discount: float = 0.9) -> World:
     """RiverSwim with `length` states: which transitions can happen is known, their probabilities are not.
 
     features="tabular" has one parameter per possible transition. features="mixture" has three, theta =
@@ -33,7 +37,7 @@ def riverswim(length: int = 6, features: str = "tabular", discount: float = 0.9)
     length = validation.positive_integer("length", length)
     if length < 3:
         raise ValueError(f"length is {length}; a river needs at least 3 states, two ends and one between")
-    validation.one_of("features", features, ("tabular", "mixture"))
+    validation.one_of("features", features, FEATURES)
     reward = np.zeros((length, 2))
     reward[0, LEFT], reward[-1, RIGHT] = 5 / 1000, 1.0
     start = np.eye(length)[0]

@@ -1,0 +1,77 @@
+"""What is recorded of a run: columns with a row for each recorded step.
+
+    regret        cumulative, after the step
+    seconds       per step, on average since the row before: their mean weighed by steps is that of the run
+    distance      |theta_t - theta*|^2 of the theta in force in the step (see `History`)
+    mle_error     |theta* - theta_t^MLE|^2 in the norm of A_t = sum_{i<t} phi_i phi_i' + lambda I (equation 13)
+
+The last is found after the run, from its path alone: what the data said in step t, whatever the agent made of
+it. Its lambda is 1, the paper's, for every agent, so that agents can be compared.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from vbmle.counts import TransitionCounts
+from vbmle.model import World
+from vbmle.simulation import History
+from vbmle.solver import Solver, goal
+from vbmle.validation import Floats, Ints
+
+RIDGE = 1.0
+"""lambda of the estimate and of A_t."""
+
+PER_DECADE = 50
+"""Recorded steps in every power of ten, where they are spaced evenly on a log scale."""
+
+
+def every_step(horizon: int) -> Ints:
+    """1 .. horizon."""
+    return np.arange(1, horizon + 1)
+
+
+def log_spaced(horizon: int) -> Ints:
+    """Whole steps, about evenly spaced on a log scale, the first and the last among them."""
+    powers = np.arange(0.0, np.log10(horizon), 1.0 / PER_DECADE)
+    return np.unique(np.append(np.round(10.0**powers).astype(np.int64), [1, horizon]))
+
+
+def facts(world: World) -> dict[str, float]:
+    """What a reader needs to place the world."""
+    mdp, p = world.mdp, world.mdp.transitions.probabilities(world.theta)
+    sizes = {"states": mdp.num_states, "actions": mdp.num_actions, "dimension": mdp.dimension}
+    return sizes | {"p_min_true": float(p[p > 0.0].min())}
+
+
+def columns(world: World, history: History, steps: Ints, mle: bool = False) -> dict[str, Floats]:
+    """The columns of a record by name: those that the history has, and on demand the estimate's error."""
+    row = steps - 1
+    found = {"regret": history.regret[row], "seconds": mean_between(history.seconds, steps)}
+    for name in ("distance", "distance_mean"):
+        values = getattr(history, name)
+        if values is not None:
+            found[name] = values[row]
+    return found | ({"mle_error": mle_error(world, history, steps)} if mle else {})
+
+
+def mean_between(values: Floats, steps: Ints) -> Floats:
+    """The mean of `values` over the steps since the recorded one before."""
+    starts = np.concatenate([[0], steps[:-1]])
+    return np.asarray(np.add.reduceat(values[: steps[-1]], starts) / (steps - starts))
+
+
+def mle_error(world: World, history: History, steps: Ints, ridge: float = RIDGE) -> Floats:
+    """|theta* - theta_t^MLE|^2_{A_t} at these steps, with the data from before each."""
+    mdp, errors = world.mdp, np.empty(len(steps))
+    counts, solver, t = TransitionCounts(mdp), Solver(mdp), 1
+    path = list(zip(history.states, history.actions, history.next_states, strict=True))
+    for row, step in enumerate(steps):
+        for state, action, next_state in path[t - 1 : step - 1]:
+            counts.add(int(state), int(action), int(next_state))
+        t = int(step)
+        solver.climb(goal(counts, ridge))  # from where the last one ended
+        off = world.theta - solver.theta
+        # A_t itself is not needed: off' (sum n phi phi') off is a sum over transitions.
+        errors[row] = counts.values @ mdp.transitions.probabilities(off) ** 2 + ridge * (off @ off)
+    return errors
