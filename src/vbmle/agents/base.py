@@ -1,7 +1,7 @@
 """An agent is two methods and a policy: act(state) -> action, observe(state, action, next_state), policy.
 
-`Agent` adds saving and exact continuation; `CountingAgent` also the transition counts that every
-likelihood-based agent learns from; `SolvingAgent` the solver that turns them into theta and policy.
+`Agent` adds saving and exact continuation; `TallyAgent` also the transition counts that all who learn a model
+learn from; `CountingAgent` an estimate theta; `SolvingAgent` the solver that turns counts into theta and policy.
 """
 
 from __future__ import annotations
@@ -32,6 +32,9 @@ class Agent(ABC):
 
     randomised = False
     """Whether actions may differ from `policy`."""
+
+    needs_truth = False
+    """Whether the setting `theta` is the hidden truth of the world, to be filled in by whoever runs it there."""
 
     def __init__(self, mdp: LinearMixtureMDP, **settings: Any) -> None:
         self.mdp = mdp
@@ -93,22 +96,17 @@ class Agent(ABC):
         return agent
 
 
-class CountingAgent(Agent):
-    """An agent that learns from transition counts and keeps an estimate `theta`."""
+class TallyAgent(Agent):
+    """An agent that learns from transition counts and decides at most once per observation and state."""
 
     def __init__(self, mdp: LinearMixtureMDP, **settings: Any) -> None:
         super().__init__(mdp, **settings)
         self.counts = TransitionCounts(mdp)
         self._decided = -1  # the state decided for since the last observation
 
-    @property
-    @abstractmethod
-    def theta(self) -> Floats:
-        """The parameter in force."""
-
     @abstractmethod
     def _decide(self, state: int) -> None:
-        """Update theta and policy for acting in `state`."""
+        """Update the policy, and what it rests on, for acting in `state`."""
 
     def act(self, state: int) -> int:
         if state != self._decided:
@@ -131,6 +129,15 @@ class CountingAgent(Agent):
     def _restore(self, state: State) -> None:
         self.counts.load_values(state["counts.values"], state["counts.observed"])
         self._decided = int(state["decided"])
+
+
+class CountingAgent(TallyAgent):
+    """An agent that learns from transition counts and keeps an estimate `theta`."""
+
+    @property
+    @abstractmethod
+    def theta(self) -> Floats:
+        """The parameter in force."""
 
 
 class SolvingAgent(CountingAgent):
