@@ -18,6 +18,7 @@ from vbmle.counts import TransitionCounts
 from vbmle.model import LinearMixtureMDP
 from vbmle.solver import Solver
 from vbmle.storage import load_npz, save_npz
+from vbmle.transitions import one_hot
 from vbmle.validation import Floats, Ints, index
 
 FORMAT = "vbmle-agent-1"
@@ -94,6 +95,11 @@ class Agent(ABC):
         except (KeyError, ValueError) as error:
             raise ValueError(f"{path} is a damaged agent file: {error}") from error
         return agent
+
+
+def tabular_coordinates(mdp: LinearMixtureMDP) -> Ints | None:
+    """The coordinate of each transition where P is one whole simplex per (s, a); else None."""
+    return one_hot(mdp.transitions) if mdp.domain == "polytope" and mdp.p_min == 0.0 else None
 
 
 class TallyAgent(Agent):

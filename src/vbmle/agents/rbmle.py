@@ -26,12 +26,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from vbmle.agents.base import State, TallyAgent
+from vbmle.agents.base import State, TallyAgent, tabular_coordinates
 from vbmle.agents.episodes import Episodes
 from vbmle.agents.vbmle import BIASES, UPDATES, weight
 from vbmle.model import LinearMixtureMDP
 from vbmle.planning import DENSE_STATES
-from vbmle.transitions import one_hot
 from vbmle.validation import Floats, Ints, non_negative, one_of
 
 TOLERANCE = 1e-12
@@ -63,8 +62,7 @@ class RBMLE(TallyAgent):
         self.p: Floats = 1.0 / np.repeat(np.diff(rows.indptr), np.diff(rows.indptr))
         self.objective, self.converged = 0.0, False
         self._policy: Ints = np.zeros(mdp.num_states, np.int64)
-        is_free = mdp.domain == "polytope" and mdp.p_min == 0.0
-        self._coordinate = one_hot(rows) if is_free else None
+        self._coordinate = tabular_coordinates(mdp)
 
     @property
     def policy(self) -> Ints:
