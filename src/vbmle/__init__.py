@@ -12,6 +12,12 @@ if TYPE_CHECKING:
     from vbmle import testing, worlds
     from vbmle.agents.base import Agent
     from vbmle.agents.maximum_likelihood import MaximumLikelihood
+    from vbmle.agents.oracle import Oracle
+    from vbmle.agents.psrl import PSRL
+    from vbmle.agents.q_learning import QLearning
+    from vbmle.agents.random_policy import Random
+    from vbmle.agents.rbmle import RBMLE
+    from vbmle.agents.ucrl2 import UCRL2
     from vbmle.agents.vbmle import VBMLE, ApproximateVBMLE
     from vbmle.counts import TransitionCounts
     from vbmle.estimation import Estimate, log_likelihood, maximum_likelihood, value_biased
@@ -26,8 +32,14 @@ _HOME = {
     "History": "vbmle.simulation",
     "LinearMixtureMDP": "vbmle.model",
     "MaximumLikelihood": "vbmle.agents.maximum_likelihood",
+    "Oracle": "vbmle.agents.oracle",
+    "PSRL": "vbmle.agents.psrl",
     "Plan": "vbmle.planning",
+    "QLearning": "vbmle.agents.q_learning",
+    "RBMLE": "vbmle.agents.rbmle",
+    "Random": "vbmle.agents.random_policy",
     "TransitionCounts": "vbmle.counts",
+    "UCRL2": "vbmle.agents.ucrl2",
     "VBMLE": "vbmle.agents.vbmle",
     "World": "vbmle.model",
     "evaluate": "vbmle.planning",
@@ -42,6 +54,9 @@ _HOME = {
 }
 
 __all__ = [
+    "PSRL",
+    "RBMLE",
+    "UCRL2",
     "VBMLE",
     "Agent",
     "ApproximateVBMLE",
@@ -49,7 +64,10 @@ __all__ = [
     "History",
     "LinearMixtureMDP",
     "MaximumLikelihood",
+    "Oracle",
     "Plan",
+    "QLearning",
+    "Random",
     "TransitionCounts",
     "World",
     "evaluate",

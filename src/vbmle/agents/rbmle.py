@@ -96,9 +96,10 @@ class RBMLE(TallyAgent):
 
         mdp, count = self.mdp, self.mdp.transitions.count
         size = mdp.num_states if mdp.num_states <= DENSE_STATES else 0
-        room = (np.empty((size, size)), np.empty(mdp.num_states), np.empty(mdp.num_states))
-        moves = (np.empty(count), np.empty(count), np.empty(count), np.empty(mdp.num_states, np.int64))
-        rows = Rows(self.counts.values, self._episodes.visits, self.alpha(), state, *room, *moves)
+        values = (np.empty((size, size)), np.empty(mdp.num_states), np.empty(mdp.num_states))
+        moves, policy = (np.empty(count), np.empty(count), np.empty(count)), np.empty_like(self._policy)
+        given = (self.counts.values, self._episodes.visits, self.alpha(), state)
+        rows = Rows(*given, *values, *moves, policy)
         self.objective, gap = fixed_point(mdp.flat, rows, self.p, self._policy, TOLERANCE, ITERATIONS)
         self.converged = bool(gap <= 1e3 * TOLERANCE * (1.0 + abs(self.objective)))
 
