@@ -85,9 +85,8 @@ class UCRL2(TallyAgent):
         self.V[...] = top
         work = (np.empty(mdp.num_states), self._policy, np.empty(rows.count), np.arange(rows.count))
         goal = max(ACCURACY * (1.0 + top), rounding(mdp))
-        self.error_bound = extended_value_iteration(
-            mdp.flat, estimate, self.radius(), self.V, *work, goal, MAX_SWEEPS
-        )
+        error = extended_value_iteration(mdp.flat, estimate, self.radius(), self.V, *work, goal, MAX_SWEEPS)
+        self.error_bound = max(error, rounding(mdp))
 
     def _state(self) -> State:
         own = {"V": self.V, "policy": self._policy, "error_bound": np.array(self.error_bound)}

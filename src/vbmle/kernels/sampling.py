@@ -192,19 +192,19 @@ def crossing(weight, ratio, num_seen, level, sign, bound):
     for _ in range(200):
         if value >= -CROSSING or outer - inner <= CROSSING * outer:
             return outer
-        following = 0.5 * (inner + outer)
+        following, halved = 0.5 * (inner + outer), True
         if value > -np.inf:
             newton = outer - value / (sign * slope)  # concave: from outside it stays outside
             # Near probability 0 the logarithm is so steep that Newton's steps vanish: halve there.
             if value > -1.0 or outer - newton > 0.1 * (outer - inner):
-                following = newton
-        if not (inner < following < outer):
-            return outer
+                following, halved = newton, False
         there, slope_there = excess(weight, ratio, num_seen, sign * following, level)
-        if there >= 0.0:
+        if there < 0.0:
+            outer, value, slope = following, there, slope_there
+        elif halved:
             inner = following
         else:
-            outer, value, slope = following, there, slope_there
+            return following  # Newton landed on the root, up to rounding
     return outer
 
 
