@@ -11,13 +11,15 @@ from vbmle import worlds
 from vbmle.model import World
 from vbmle.planning import plan
 from vbmle.simulation import simulate
-from vbmle.worlds import closed_loop_trap, hypercube, random_network, riverswim
+from vbmle.worlds import closed_loop_trap, from_gymnasium, frozen_lake, hypercube, random_network, riverswim
 from vbmle.worlds.trap import HOME, RISKY, SAFE
 
 EXACT = 1e-10
 
 SAMPLES: dict[str, Any] = {
     "closed_loop_trap": closed_loop_trap,
+    "from_gymnasium": lambda: from_gymnasium("FrozenLake-v1", [0.9, 0.1]),
+    "frozen_lake": frozen_lake,
     "hypercube": lambda: hypercube(4),
     "random_network": lambda: random_network(3, 2, 5),
     "riverswim": riverswim,

@@ -12,8 +12,14 @@ if TYPE_CHECKING:
     from vbmle import testing, worlds
     from vbmle.agents.base import Agent
     from vbmle.agents.maximum_likelihood import MaximumLikelihood
+    from vbmle.agents.oracle import Oracle
+    from vbmle.agents.psrl import PSRL
+    from vbmle.agents.q_learning import QLearning
+    from vbmle.agents.random_policy import Random
+    from vbmle.agents.rbmle import RBMLE
     from vbmle.agents.uclk import UCLK
     from vbmle.agents.uclk_plus import UCLKPlus
+    from vbmle.agents.ucrl2 import UCRL2
     from vbmle.agents.upac_uclk import UPACUCLK
     from vbmle.agents.vbmle import VBMLE, ApproximateVBMLE
     from vbmle.counts import TransitionCounts
@@ -29,11 +35,17 @@ _HOME = {
     "History": "vbmle.simulation",
     "LinearMixtureMDP": "vbmle.model",
     "MaximumLikelihood": "vbmle.agents.maximum_likelihood",
+    "Oracle": "vbmle.agents.oracle",
+    "PSRL": "vbmle.agents.psrl",
     "Plan": "vbmle.planning",
+    "QLearning": "vbmle.agents.q_learning",
+    "RBMLE": "vbmle.agents.rbmle",
+    "Random": "vbmle.agents.random_policy",
     "TransitionCounts": "vbmle.counts",
     "UCLK": "vbmle.agents.uclk",
     "UCLKPlus": "vbmle.agents.uclk_plus",
     "UPACUCLK": "vbmle.agents.upac_uclk",
+    "UCRL2": "vbmle.agents.ucrl2",
     "VBMLE": "vbmle.agents.vbmle",
     "World": "vbmle.model",
     "evaluate": "vbmle.planning",
@@ -48,7 +60,10 @@ _HOME = {
 }
 
 __all__ = [
+    "PSRL",
+    "RBMLE",
     "UCLK",
+    "UCRL2",
     "UPACUCLK",
     "VBMLE",
     "Agent",
@@ -57,7 +72,10 @@ __all__ = [
     "History",
     "LinearMixtureMDP",
     "MaximumLikelihood",
+    "Oracle",
     "Plan",
+    "QLearning",
+    "Random",
     "TransitionCounts",
     "UCLKPlus",
     "World",

@@ -106,10 +106,6 @@ def run(
     checking = f"checking {spec} (compiling, which takes about a minute, on the first run only)"
     with progress.busy(checking), compute.ends_at_once():  # nothing is written yet
         read.try_out(experiment, spec)
-    if dask is not None and jobs is not None:
-        raise InputError(
-            "--jobs and --dask are both given; on a cluster its workers decide, so leave --jobs out"
-        )
     _run([experiment], out, _home(jobs) if dask is None else _cluster(dask))
 
 

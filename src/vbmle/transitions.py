@@ -140,6 +140,18 @@ def sparse_mixture(models: list[sparse.csr_array]) -> Transitions:
     return Transitions(states, rows // states, indptr, successor, phi)
 
 
+def one_hot(rows: Transitions) -> Ints | None:
+    """The coordinate of each transition where each has one of its own, with weight 1; else None."""
+    if rows.count != rows.dimension:
+        return None
+    phi = sparse.csr_array(rows.phi)
+    phi.eliminate_zeros()
+    if phi.nnz != rows.count or (np.diff(phi.indptr) != 1).any() or (phi.data != 1.0).any():
+        return None
+    coordinate: Ints = phi.indices.astype(np.int64)
+    return coordinate if len(np.unique(coordinate)) == rows.count else None
+
+
 def reward_tables(rows: Transitions, reward: ArrayLike | sparse.csr_array) -> tuple[Floats, Floats]:
     """Reward by (s, a) row and, where it depends on the next state, by transition (else empty)."""
     states, actions = rows.num_states, rows.num_actions

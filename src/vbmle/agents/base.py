@@ -1,7 +1,7 @@
 """An agent is two methods and a policy: act(state) -> action, observe(state, action, next_state), policy.
 
-`Agent` adds saving and exact continuation; `CountingAgent` also the transition counts that every
-likelihood-based agent learns from; `SolvingAgent` the solver that turns them into theta and policy.
+`Agent` adds saving and exact continuation; `TallyAgent` also the transition counts that all who learn a model
+learn from; `CountingAgent` an estimate theta; `SolvingAgent` the solver that turns counts into theta and policy.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from vbmle.counts import TransitionCounts
 from vbmle.model import LinearMixtureMDP
 from vbmle.solver import Solver
 from vbmle.storage import load_npz, save_npz
+from vbmle.transitions import one_hot
 from vbmle.validation import Floats, Ints, index
 
 FORMAT = "vbmle-agent-1"
@@ -96,22 +97,22 @@ class Agent(ABC):
         return agent
 
 
-class CountingAgent(Agent):
-    """An agent that learns from transition counts and keeps an estimate `theta`."""
+def tabular_coordinates(mdp: LinearMixtureMDP) -> Ints | None:
+    """The coordinate of each transition where P is one whole simplex per (s, a); else None."""
+    return one_hot(mdp.transitions) if mdp.domain == "polytope" and mdp.p_min == 0.0 else None
+
+
+class TallyAgent(Agent):
+    """An agent that learns from transition counts and decides at most once per observation and state."""
 
     def __init__(self, mdp: LinearMixtureMDP, **settings: Any) -> None:
         super().__init__(mdp, **settings)
         self.counts = TransitionCounts(mdp)
         self._decided = -1  # the state decided for since the last observation
 
-    @property
-    @abstractmethod
-    def theta(self) -> Floats:
-        """The parameter in force."""
-
     @abstractmethod
     def _decide(self, state: int) -> None:
-        """Update theta and policy for acting in `state`."""
+        """Update the policy, and what it rests on, for acting in `state`."""
 
     def act(self, state: int) -> int:
         if state != self._decided:
@@ -134,6 +135,15 @@ class CountingAgent(Agent):
     def _restore(self, state: State) -> None:
         self.counts.load_values(state["counts.values"], state["counts.observed"])
         self._decided = int(state["decided"])
+
+
+class CountingAgent(TallyAgent):
+    """An agent that learns from transition counts and keeps an estimate `theta`."""
+
+    @property
+    @abstractmethod
+    def theta(self) -> Floats:
+        """The parameter in force."""
 
 
 class SolvingAgent(CountingAgent):

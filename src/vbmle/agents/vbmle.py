@@ -31,6 +31,14 @@ AGENT_SEARCHES = ("global", "certified", "few", "local")
 UPDATES = ("every-step", "doubling")
 
 
+def weight(schedule: Callable[[int], float], scale: float, t: int) -> float:
+    """alpha(t) = scale * schedule(t), refused where it is no weight."""
+    value = scale * schedule(t)
+    if not (math.isfinite(value) and value >= 0.0):
+        raise ValueError(f"the bias is {value} at t = {t}; it needs a finite number that is at least 0")
+    return float(value)
+
+
 class BiasedAgent(SolvingAgent):
     """What exact and approximate VBMLE share: a bias schedule."""
 
@@ -50,11 +58,7 @@ class BiasedAgent(SolvingAgent):
 
     def alpha(self) -> float:
         """The weight of the bias now, at t = observations + 1."""
-        t = self.counts.total + 1
-        value = self.settings["bias_scale"] * self._schedule(t)
-        if not (math.isfinite(value) and value >= 0.0):
-            raise ValueError(f"the bias is {value} at t = {t}; it needs a finite number that is at least 0")
-        return float(value)
+        return weight(self._schedule, self.settings["bias_scale"], self.counts.total + 1)
 
 
 class VBMLE(BiasedAgent):

@@ -8,6 +8,7 @@ that waited for the others after each step would not, and a user's agent is near
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import Any
 
 import numpy as np
 
@@ -27,7 +28,7 @@ REPEATS = 3
 class Walk:
     """An agent on its way through a world: one step at a time, with the seconds of `act` and `observe`."""
 
-    def __init__(self, agent: VBMLE, world: World, horizon: int, seed: int = 0) -> None:
+    def __init__(self, agent: Any, world: World, horizon: int, seed: int = 0) -> None:
         self.agent, self.world = agent, world
         chance = np.random.default_rng(np.random.SeedSequence(seed)).random(horizon + 1).tolist()
         self._chance: list[float] = chance

@@ -13,6 +13,7 @@ class Effort:
     worlds: int  # worlds drawn for each of its sizes
     baseline_steps: int  # steps of a run in which the baseline is measured too
     large_baseline_steps: int  # the same where it takes most of a second
+    cvxpy_steps: int  # steps of UCLK as one would write it, of up to 10 s each
     tabular_horizon: int
     early: tuple[int, int]  # steps compared with later ones
     late: tuple[int, int]
@@ -26,6 +27,7 @@ FULL = Effort(
     worlds=4,
     baseline_steps=30,
     large_baseline_steps=8,
+    cvxpy_steps=2,
     tabular_horizon=300,
     early=(500, 1500),
     late=(9000, 10000),
@@ -38,6 +40,7 @@ QUICK = Effort(
     worlds=1,
     baseline_steps=6,
     large_baseline_steps=2,
+    cvxpy_steps=1,
     tabular_horizon=20,
     early=(50, 100),
     late=(400, 450),

@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from vbmle.agents.vbmle import VBMLE
-from vbmle.bench import certificates, network, scaling, tabular
+from vbmle.bench import certificates, network, rivals, scaling, tabular
 from vbmle.bench.clock import FlooredWalk, Walk
 from vbmle.bench.effort import FULL, QUICK, Effort
 from vbmle.bench.launch import ONE_THREAD
@@ -64,6 +64,7 @@ def _touch() -> None:
         Walk(VBMLE(world.mdp, update="doubling"), world, 20).go(20)
     for kind in certificates.KINDS:
         certificates.certify(certificates.draw_problems(kind, 0, 10)[0])
+    rivals.touch()
 
 
 def jobs(effort: Effort) -> list[tuple[str, int, Callable[[Tick], Any]]]:
@@ -73,6 +74,11 @@ def jobs(effort: Effort) -> list[tuple[str, int, Callable[[Tick], Any]]]:
         found.append((case.name, effort.worlds, partial(network.measure, case, effort)))
     for name in tabular.CASES:
         found.append((name, 1, _ticking(partial(tabular.measure, name, effort))))
+    for name in rivals.BASELINE:
+        found.append((f"UCLK and cvxpy, {name}", 1, _ticking(partial(rivals.against_cvxpy, name, effort))))
+    found.append(("UCLK, (15,4)", 1, _ticking(partial(rivals.large_world, effort))))
+    for name in rivals.STEPS:
+        found.append((f"every agent, {name}", 1, _ticking(partial(rivals.every_agent, name, effort))))
     found.append(("growth with t", 1, _ticking(partial(scaling.in_time, effort))))
     for letter in scaling.SIZES:
         found.append((f"growth with {letter}", 1, _ticking(partial(scaling.in_size, letter, effort))))

@@ -10,11 +10,19 @@ from collections.abc import Callable
 
 from vbmle.model import World
 from vbmle.worlds.cube import hypercube
+from vbmle.worlds.gym import from_gymnasium, frozen_lake
 from vbmle.worlds.network import random_network
 from vbmle.worlds.river import riverswim
 from vbmle.worlds.trap import closed_loop_trap
 
-__all__ = ["closed_loop_trap", "hypercube", "random_network", "riverswim"]
+__all__ = [
+    "closed_loop_trap",
+    "from_gymnasium",
+    "frozen_lake",
+    "hypercube",
+    "random_network",
+    "riverswim",
+]
 
 WORLDS: dict[str, Callable[..., World]] = {name: globals()[name] for name in __all__}
 """Every world by name."""

@@ -1,0 +1,42 @@
+"""Episodes that end when the visits of a pair (s, a) have doubled (Jaksch, Ortner and Auer 2010)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from vbmle.agents.base import State
+from vbmle.model import LinearMixtureMDP
+from vbmle.validation import Floats
+
+
+class Episodes:
+    """Visits n(s, a) by row s * A + a, now and at the start of the episode."""
+
+    def __init__(self, mdp: LinearMixtureMDP) -> None:
+        self.visits: Floats = np.zeros(mdp.num_states * mdp.num_actions)
+        self._before: Floats = np.zeros_like(self.visits)
+        self._begun = False
+
+    def over(self, row: int) -> bool:
+        """Whether the pair about to be played was seen in this episode as often as before it, or once."""
+        fresh = self.visits[row] - self._before[row]
+        return not self._begun or bool(fresh >= max(1.0, self._before[row]))
+
+    def begin(self) -> None:
+        """Start an episode."""
+        self._before[...] = self.visits
+        self._begun = True
+
+    def state(self) -> State:
+        """What `restore` continues from."""
+        return {
+            "episodes.visits": self.visits,
+            "episodes.before": self._before,
+            "episodes.begun": np.array(self._begun),
+        }
+
+    def restore(self, state: State) -> None:
+        """Continue from a `state`."""
+        self.visits[...] = state["episodes.visits"]
+        self._before[...] = state["episodes.before"]
+        self._begun = bool(state["episodes.begun"])

@@ -1,0 +1,105 @@
+"""PSRL: posterior sampling for reinforcement learning (Strens 2000; Osband, Russo and Van Roy 2013).
+
+    theta_k ~ p(theta | counts) proportional to  1{theta in P} prod p_theta(s'|s,a)^n(s,a,s'),    play pi*(theta_k)
+
+for one episode: a model is drawn from the posterior, and its optimal policy is played as if it were the truth.
+The prior is uniform on the feasible set P. For a tabular model that is the classical one, a Dirichlet
+distribution with all parameters 1 for each (s, a), and draws are exact; elsewhere they come from a hit-and-run
+chain that goes on from the last draw (`vbmle.agents.posterior`).
+
+Departures. Published PSRL has episodes of a fixed length. Here, without episodes, a new theta is drawn when the
+information about what was just observed has doubled (`vbmle.information`; for a tabular model, when the visits of
+a pair have about doubled, as in Ouyang et al. 2017), or in each step. Draws of the chain are dependent; its
+length per draw is `thinning` steps for each free coordinate of P.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from vbmle.agents.base import CountingAgent, State, tabular_coordinates
+from vbmle.agents.posterior import Dirichlet, HitAndRun, Sampler
+from vbmle.agents.vbmle import UPDATES
+from vbmle.information import Information
+from vbmle.model import LinearMixtureMDP
+from vbmle.planning import DENSE_STATES
+from vbmle.validation import Floats, Ints, index, one_of, positive_integer
+
+SAMPLERS = ("auto", "hit-and-run", "dirichlet")
+
+
+class PSRL(CountingAgent):
+    """Plays the optimal policy of a theta drawn from the posterior.
+
+    update: "doubling" draws when information has doubled, "every-step" in each step. sampler: "dirichlet"
+    (exact, tabular models without p_min), "hit-and-run" (any model), or "auto", the first that fits.
+    """
+
+    def __init__(
+        self,
+        mdp: LinearMixtureMDP,
+        update: str = "doubling",
+        sampler: str = "auto",
+        thinning: int = 10,
+        seed: int = 0,
+    ) -> None:
+        one_of("update", update, UPDATES)
+        one_of("sampler", sampler, SAMPLERS)
+        positive_integer("thinning", thinning)
+        super().__init__(
+            mdp, update=update, sampler=sampler, thinning=thinning, seed=index("seed", seed, 2**63)
+        )
+        exact = sampler == "dirichlet" or (sampler == "auto" and tabular_coordinates(mdp) is not None)
+        self._sampler: Sampler = Dirichlet(mdp) if exact else HitAndRun(mdp, thinning)
+        self._information = Information(mdp, ridge=1.0) if update == "doubling" else None
+        self._theta: Floats = mdp.polytope.interior.copy()
+        self._policy: Ints = np.zeros(mdp.num_states, np.int64)
+        self._drawn_at = -1  # how many transitions had been seen at the last draw
+
+    @property
+    def policy(self) -> Ints:
+        return self._policy
+
+    @property
+    def theta(self) -> Floats:
+        """The draw in force."""
+        return self._theta
+
+    def observe(self, state: int, action: int, next_state: int) -> None:
+        seen = self.counts.add(state, action, next_state)
+        self._decided = -1
+        if self._information is not None:
+            self._information.add(seen)
+
+    def _decide(self, state: int) -> None:
+        if self._drawn_at == self.counts.total:  # asked about another state: the draw stands
+            return
+        if self._information is not None:
+            if not self._information.due:
+                return
+            self._information.decided()
+        self._drawn_at = self.counts.total
+        rng = np.random.default_rng([self.settings["seed"], self.counts.total])
+        self._theta = self._sampler.draw(self.counts, rng)
+        self._plan()
+
+    def _plan(self) -> None:
+        from vbmle.kernels.objective import plan_at
+
+        mdp = self.mdp
+        size = mdp.num_states if mdp.num_states <= DENSE_STATES else 0
+        room = (np.empty((size, size)), np.zeros(mdp.num_states))
+        plan_at(mdp.flat, self._theta, np.empty(mdp.transitions.count), self._policy, *room)
+
+    def _state(self) -> State:
+        own = {"theta": self._theta, "policy": self._policy, "drawn_at": np.array(self._drawn_at)}
+        known = self._information.state() if self._information is not None else {}
+        return super()._state() | self._sampler.state() | known | own
+
+    def _restore(self, state: State) -> None:
+        super()._restore(state)
+        self._sampler.restore(state)
+        if self._information is not None:
+            self._information.restore(state)
+        self._theta, self._drawn_at = state["theta"].copy(), int(state["drawn_at"])
+        self._policy[...] = state["policy"]

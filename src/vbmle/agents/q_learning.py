@@ -1,0 +1,114 @@
+"""Q-learning (Watkins 1989): no model, one number per (s, a).
+
+    Q(s,a) <- (1 - eta) Q(s,a) + eta [ r + gamma max_b Q(s',b) ],      r = r(s,a), or r(s,a,s') where it is that
+
+The reward is known, so r is looked up. The learning rate eta at the n-th visit of (s, a) is
+
+    "horizon"   (H + 1)/(H + n) with H = 1/(1-gamma)      (Jin, Allen-Zhu, Bubeck, Jordan 2018)
+    "visits"    1/n, which forgets too slowly: it needs of the order of exp(H) visits (Even-Dar, Mansour 2003)
+    a number    constant.
+
+With `optimistic` Q starts at 1/(1-gamma), which no value exceeds, so that what is untried looks best.
+
+Ours: epsilon-greedy exploration is a draw of a whole policy in each step, each state on its own playing a uniform
+action with probability epsilon. The action in the state at hand is that of epsilon-greedy, and regret is
+that of the policy in force, exploration included; epsilon = 1 is the agent `Random`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from vbmle.agents.base import Agent, State
+from vbmle.agents.random_policy import draw_policy
+from vbmle.counts import TransitionCounts
+from vbmle.model import LinearMixtureMDP
+from vbmle.validation import Floats, Ints, index, one_of, probability
+
+RATES = ("horizon", "visits")
+
+
+class QLearning(Agent):
+    """Optimistic Q-learning: learns values, not a model, and ignores the features.
+
+    learning_rate: "horizon", "visits" or a number above 0 and at most 1; optimistic: whether Q starts at
+    1/(1-gamma) instead of 0; epsilon: how often an action is drawn at random.
+    """
+
+    def __init__(
+        self,
+        mdp: LinearMixtureMDP,
+        learning_rate: str | float = "horizon",
+        optimistic: bool = True,
+        epsilon: float = 0.0,
+        seed: int = 0,
+    ) -> None:
+        super().__init__(
+            mdp,
+            learning_rate=_require_rate(learning_rate),
+            optimistic=bool(optimistic),
+            epsilon=probability("epsilon", epsilon),
+            seed=index("seed", seed, 2**63),
+        )
+        self.counts = TransitionCounts(mdp)
+        start = 1.0 / (1.0 - mdp.discount) if optimistic else 0.0
+        self.Q: Floats = np.full((mdp.num_states, mdp.num_actions), start)
+        self._greedy: Ints = np.zeros(mdp.num_states, np.int64)
+        self._policy = self._draw()
+
+    @property
+    def policy(self) -> Ints:
+        return self._policy
+
+    def act(self, state: int) -> int:
+        return int(self._policy[index("state", state, self.mdp.num_states)])
+
+    def observe(self, state: int, action: int, next_state: int) -> None:
+        mdp = self.mdp
+        i = self.counts.add(state, action, next_state)
+        row = state * mdp.num_actions + action
+        reward = mdp.row_reward[row] + (mdp.transition_reward[i] if len(mdp.transition_reward) else 0.0)
+        target = reward + mdp.discount * self.Q[next_state].max()
+        eta = self._rate(float(self.counts.values[slice(*mdp.transitions.indptr[row : row + 2])].sum()))
+        self.Q[state, action] += eta * (target - self.Q[state, action])
+        self._greedy[state] = self.Q[state].argmax()
+        self._policy = self._draw()
+
+    def _rate(self, visits: float) -> float:
+        rate = self.settings["learning_rate"]
+        if rate == "visits":
+            return 1.0 / visits
+        if rate == "horizon":
+            horizon = 1.0 / (1.0 - self.mdp.discount)
+            return (horizon + 1.0) / (horizon + visits)
+        return float(rate)
+
+    def _draw(self) -> Ints:
+        """The greedy policy, with a random action in each state with probability epsilon."""
+        epsilon = self.settings["epsilon"]
+        if epsilon == 0.0:
+            return self._greedy
+        rng = np.random.default_rng([self.settings["seed"], self.counts.total])
+        random = draw_policy(rng, self.mdp)
+        return np.where(rng.random(self.mdp.num_states) < epsilon, random, self._greedy)
+
+    def _state(self) -> State:
+        seen = self.counts.observed[: self.counts.num_observed]
+        return {"Q": self.Q, "counts.values": self.counts.values, "counts.observed": seen}
+
+    def _restore(self, state: State) -> None:
+        self.counts.load_values(state["counts.values"], state["counts.observed"])
+        self.Q[...] = state["Q"]
+        self._greedy = self.Q.argmax(axis=1)
+        self._policy = self._draw()
+
+
+def _require_rate(rate: str | float) -> str | float:
+    """A name, or a number above 0 and at most 1."""
+    if isinstance(rate, str):
+        return one_of("learning_rate", rate, RATES)
+    if not 0.0 < rate <= 1.0:
+        raise ValueError(
+            f"learning_rate is {rate}; it needs 'horizon', 'visits' or a number above 0 and at most 1"
+        )
+    return float(rate)

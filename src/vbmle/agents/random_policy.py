@@ -1,0 +1,51 @@
+"""Chance: a policy drawn uniformly from all deterministic ones, anew in each step.
+
+Regret is defined by the stationary policy in force. So this agent draws a whole policy in each step, one
+uniform action per state, and plays it for that step: actions are uniform and independent, as one expects of a
+random agent, and what it loses is the mean over all policies of V* - V^pi.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from vbmle.agents.base import Agent, State
+from vbmle.model import LinearMixtureMDP
+from vbmle.validation import Ints, index
+
+
+class Random(Agent):
+    """Plays a deterministic policy drawn uniformly at random, a new one in each step."""
+
+    def __init__(self, mdp: LinearMixtureMDP, seed: int = 0) -> None:
+        super().__init__(mdp, seed=index("seed", seed, 2**63))
+        self._steps = 0
+        self._policy = self._draw()
+
+    @property
+    def policy(self) -> Ints:
+        return self._policy
+
+    def act(self, state: int) -> int:
+        return int(self._policy[index("state", state, self.mdp.num_states)])
+
+    def observe(self, state: int, action: int, next_state: int) -> None:
+        """Nothing is learnt; the next policy is drawn."""
+        self._steps += 1
+        self._policy = self._draw()
+
+    def _draw(self) -> Ints:
+        """The policy of this step: it depends on the seed and the step alone."""
+        return draw_policy(np.random.default_rng([self.settings["seed"], self._steps]), self.mdp)
+
+    def _state(self) -> State:
+        return {"steps": np.array(self._steps)}
+
+    def _restore(self, state: State) -> None:
+        self._steps = int(state["steps"])
+        self._policy = self._draw()
+
+
+def draw_policy(rng: np.random.Generator, mdp: LinearMixtureMDP) -> Ints:
+    """One uniform action per state."""
+    return rng.integers(mdp.num_actions, size=mdp.num_states)
