@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from abc import abstractmethod
 
 import numpy as np
 
@@ -92,17 +93,17 @@ class OptimisticAgent(CountingAgent):
         self._plan_if_due()
         return self._optimist.V
 
+    @abstractmethod
     def _information(self) -> list[float]:
         """Log-determinants: one that is new, or grows by log 2, asks for a new plan."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _sets(self) -> list[Ellipsoid]:
         """The confidence sets, of which all hold."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _learn(self, row: int, next_state: int) -> None:
         """Take in one transition from the row s * A + a."""
-        raise NotImplementedError
 
     def _decide(self, state: int) -> None:
         self._plan_if_due()
