@@ -7,7 +7,7 @@ STAMP := .venv/.installed
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
 .DEFAULT_GOAL := help
-.PHONY: help paper study test lint format docs bench clean
+.PHONY: help paper compare study test lint format docs bench clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
@@ -20,6 +20,9 @@ $(STAMP): requirements.lock pyproject.toml
 
 paper: $(STAMP) ## what the paper shows, into paper/
 	.venv/bin/vbmle paper --out paper
+
+compare: $(STAMP) ## all agents, as they come and tuned, into compare/
+	.venv/bin/vbmle compare --out compare
 
 study: $(STAMP) ## what the maximiser and the bias do to regret, into study/
 	.venv/bin/vbmle study --out study

@@ -130,6 +130,26 @@ def study(
 
 
 @app.command()
+def compare(
+    quick: Annotated[bool, typer.Option("--quick", help="Few trials and steps: a first look.")] = False,
+    out: Out = Path("compare"),
+    jobs: Jobs = None,
+) -> None:
+    """Run all agents, as they come and tuned; ends in DIR/comparison.md and the page. Run again to resume."""
+    from vbmle.experiments import compare as plan
+    from vbmle.report.compare import write
+
+    size = plan.QUICK if quick else plan.FULL
+    failures = _records(plan.tuning(size), out / "tuning", _home(jobs))
+    chosen = plan.choose(out / "tuning")
+    failures += _records(plan.comparison(chosen, size), out, _home(jobs))
+    _report(out)
+    print((page := write(out, chosen)).read_text())
+    _say(f"see {page}")
+    _name(failures)
+
+
+@app.command()
 def report(folder: Folder) -> None:
     """Make the page, the figures and the tables again, from records alone."""
     _report(folder)

@@ -21,6 +21,7 @@ from __future__ import annotations
 import math
 import warnings
 from abc import abstractmethod
+from typing import Annotated
 
 import numpy as np
 
@@ -28,10 +29,11 @@ from vbmle.agents.base import CountingAgent, State
 from vbmle.model import LinearMixtureMDP
 from vbmle.optimism import Ellipsoid, Optimist
 from vbmle.regression import Regression
-from vbmle.validation import Floats, Ints, fraction, non_negative, one_of, positive, positive_integer
+from vbmle.validation import Among, Floats, Ints, fraction, non_negative, one_of, positive, positive_integer
 
 RADII = ("paper", "logdet")
 REPLANS = ("doubling", "every-step")
+Replan = Annotated[str, Among(REPLANS)]
 
 
 def published_sweeps(horizon: int, discount: float) -> int:
@@ -152,11 +154,11 @@ class UCLK(OptimisticAgent):
     def __init__(
         self,
         mdp: LinearMixtureMDP,
-        radius: str = "paper",
+        radius: Annotated[str, Among(RADII)] = "paper",
         radius_scale: float = 1.0,
         delta: float = 0.1,
         ridge: float = 1.0,
-        replan: str = "doubling",
+        replan: Replan = "doubling",
         tolerance: float = 1e-6,
         sweeps: int | None = None,
     ) -> None:

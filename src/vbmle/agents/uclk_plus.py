@@ -21,7 +21,7 @@ import math
 import numpy as np
 
 from vbmle.agents.base import State
-from vbmle.agents.uclk import OptimisticAgent
+from vbmle.agents.uclk import OptimisticAgent, Replan
 from vbmle.model import LinearMixtureMDP
 from vbmle.optimism import Ellipsoid
 from vbmle.regression import Regression
@@ -50,7 +50,7 @@ class UCLKPlus(OptimisticAgent):
         radius_scale: float = 1.0,
         delta: float = 0.1,
         ridge: float = 1.0,
-        replan: str = "doubling",
+        replan: Replan = "doubling",
         tolerance: float = 1e-6,
         sweeps: int | None = None,
     ) -> None:

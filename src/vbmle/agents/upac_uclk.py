@@ -24,7 +24,7 @@ import math
 import numpy as np
 
 from vbmle.agents.base import State
-from vbmle.agents.uclk import OptimisticAgent, paper_radius
+from vbmle.agents.uclk import OptimisticAgent, Replan, paper_radius
 from vbmle.model import LinearMixtureMDP
 from vbmle.optimism import Ellipsoid
 from vbmle.regression import Regression
@@ -51,7 +51,7 @@ class UPACUCLK(OptimisticAgent):
         radius_scale: float = 1.0,
         delta: float = 0.1,
         ridge: float = 1.0,
-        replan: str = "doubling",
+        replan: Replan = "doubling",
         tolerance: float = 1e-6,
         sweeps: int | None = None,
     ) -> None:

@@ -19,7 +19,7 @@ def experiment(quick: bool = False, trials: int | None = None, horizon: int | No
     default_trials, default_horizon = QUICK if quick else FULL
     return Experiment(
         name="paper",
-        worlds={label: Choice("random_network", _world(*size)) for label, size in SIZES.items()},
+        worlds={label: Choice("random_network", network(*size)) for label, size in SIZES.items()},
         agents={
             "VBMLE": Choice("VBMLE", {"bias": "sqrt", "ridge": 1.0}),
             "approximated VBMLE": Choice("ApproximateVBMLE", {"bias": "sqrt", "ridge": 1.0}),
@@ -30,7 +30,8 @@ def experiment(quick: bool = False, trials: int | None = None, horizon: int | No
     )
 
 
-def _world(states: int, actions: int, dimension: int) -> dict[str, int | float]:
+def network(states: int, actions: int, dimension: int) -> dict[str, int | float]:
+    """The settings of the paper's world at one size."""
     return {
         "states": states,
         "actions": actions,

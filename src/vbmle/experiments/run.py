@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import textwrap
 import traceback
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -158,7 +159,9 @@ def _play(trial: Trial) -> Record:
     _prepare(trial)
     world = trial.make_world()
     extra = ["distance"] if trial.record.distance else []
-    history = simulate(trial.make_agent(world), world, trial.horizon, seed=trial.chance, record=extra)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # what an agent has to say it also counts
+        history = simulate(trial.make_agent(world), world, trial.horizon, seed=trial.chance, record=extra)
     columns = measures.columns(world, history, trial.steps, mle=trial.record.mle_error)
     return Record(trial, columns, measures.facts(world), code_version(), about())
 
