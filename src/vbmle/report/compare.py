@@ -140,7 +140,7 @@ def _words(worlds: Sequence[WorldRuns], lines: Sequence[Line]) -> list[str]:
     told = [
         f"{trials} trials on the same worlds with the same luck. Brackets are 95% intervals of the mean; beside each "
         "verdict stands VBMLE's regret minus the other's (below 0: VBMLE lost less), and a tie is an interval that "
-        "contains 0. Tuned values were chosen for each world on other seeds; `vbmle.experiments.compare` has the grids.",
+        "contains 0. Tuned values were chosen for each world, on other seeds; the grids are in the documentation.",
         "",
     ]
     for world in worlds:
