@@ -58,6 +58,17 @@ with Workers(1) as workers:
     assert done.stderr.rstrip().endswith("KeyboardInterrupt")
 
 
+def test_workers_leave_interrupts_to_the_parent_from_birth():
+    """Ctrl-C reaches the whole group: a worker that is still importing must not print its own traceback."""
+    mask = "__import__('signal').pthread_sigmask(0, [])"
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [])
+    with Workers(1) as workers:
+        ((_, found),) = workers.results(eval, [f"__import__('signal').SIGINT in {mask}"])
+    assert found is True
+    assert signal.pthread_sigmask(signal.SIG_BLOCK, []) == before
+    assert signal.SIGINT not in before
+
+
 def test_workers_have_one_thread_and_leave_the_environment_alone(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "3")
     with Workers(1) as workers:

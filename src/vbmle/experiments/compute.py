@@ -132,7 +132,7 @@ class Workers:
         """Fill the window; True if the pool turned out to be broken."""
         while waiting and len(running) < window:
             try:
-                running[self._pool.submit(function, waiting[0])] = waiting[0]
+                running[self._hand_over(function, waiting[0])] = waiting[0]
             except BrokenExecutor:
                 return True
             waiting.popleft()
@@ -141,11 +141,20 @@ class Workers:
     def _alone(self, function: Callable[[Task], Result], task: Task) -> Result | Lost:
         for _ in range(TRIES_ALONE):
             try:
-                future = self._pool.submit(function, task)
-                return next(iter(_finished([future]))).result()
+                return next(iter(_finished([self._hand_over(function, task)]))).result()
             except BrokenExecutor:
                 self._reopen()
         return Lost()
+
+    def _hand_over(self, function: Callable[[Task], Result], task: Task) -> Future[Result]:
+        """Submit, which may start a process: that inherits the mask, and leaves Ctrl-C to us from its first moment."""
+        if not hasattr(signal, "pthread_sigmask"):
+            return self._pool.submit(function, task)
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            return self._pool.submit(function, task)
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)  # one that came meanwhile arrives now
 
     def _reopen(self) -> None:
         self._pool.shutdown(wait=True, cancel_futures=True)
