@@ -11,7 +11,7 @@ from scipy.stats import beta, kstest
 from vbmle import PSRL, LinearMixtureMDP, TransitionCounts, World, plan, simulate
 from vbmle.agents.posterior import Dirichlet, HitAndRun
 from vbmle.kernels.ascent import place
-from vbmle.kernels.sampling import crossing, excess
+from vbmle.kernels.sampling import LEAST, Posterior, crossing, excess, share_out
 from vbmle.testing import example_models
 from vbmle.worlds import closed_loop_trap, random_network, riverswim
 
@@ -205,6 +205,47 @@ def test_the_chain_has_the_moments_of_the_integrated_posterior(name: str, steps:
             abs(x.var() - spread[j] ** 2)
             < SIGMAS * spread_of_variance(x) / np.sqrt(size) + 0.03 * spread[j] ** 2
         )
+
+
+# ---- mixing where P has hundreds of faces
+
+NETWORK = random_network(15, 4, 10)
+
+
+@pytest.mark.parametrize("steps", [0, 300])
+def test_the_chain_mixes_in_the_largest_world_of_the_paper(steps: int):
+    """Many faces nearly coincide there, and with 300 steps two coordinates are known four times worse than others."""
+    draws = chain(NETWORK.mdp, seen_by_chance(NETWORK, steps), 1200)
+    sizes = [effective_size(x) for x in draws.T]
+    assert min(sizes) >= 300
+    assert max(NETWORK.mdp.constraints.violation(theta)[0] for theta in draws[::50]) < 1e-12
+
+
+def shares(mdp: LinearMixtureMDP) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Shares without their floor, rows divided by their slack, and the centre: of a P of one block."""
+    sampler, domain, y = HitAndRun(mdp, 1), mdp.flat_domain, np.zeros(int(mdp.flat_domain.free_ptr[-1]))
+    share_out(Posterior(*sampler._layout), domain, y)
+    rows = domain.rows.reshape(len(domain.offsets), len(y))
+    floor = LEAST * len(y) / len(rows)
+    return sampler._share - floor, rows / (rows @ y + domain.offsets)[:, None], y
+
+
+@pytest.mark.parametrize("mdp", [EXAMPLES["simplex mixture"].mdp, NETWORK.mdp], ids=["simplex", "network"])
+def test_shares_are_those_of_the_largest_ellipsoid_inside(mdp: LinearMixtureMDP):
+    """John: sum share a a' = M, sum share a = 0, no leverage a' M^-1 a above 1, and all shares add up to m."""
+    share, a, y = shares(mdp)
+    M = (a * share[:, None]).T @ a
+    leverage = np.einsum("ij,jk,ik->i", a, np.linalg.inv(M), a)
+    assert share.min() >= 0.0
+    assert share.sum() == pytest.approx(len(y), rel=1e-6)
+    assert leverage.max() < 1.1  # a hundred multiplications, not the limit
+    pull = share @ a
+    assert pull @ np.linalg.solve(M, pull) < 1e-2
+
+
+def test_the_faces_of_a_simplex_have_equal_shares():
+    share, _, _ = shares(EXAMPLES["simplex mixture"].mdp)
+    np.testing.assert_allclose(share, 2 / 3, rtol=0.0, atol=1e-6)
 
 
 # ---- the agent

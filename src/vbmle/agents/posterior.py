@@ -73,6 +73,7 @@ class HitAndRun:
         block_of = self._domain.block_of[phi.indices[phi.indptr[:-1]]]  # a transition acts in one block only
         count, widest = mdp.transitions.count, max(block.dimension for block in blocks)
         rows = int(np.diff(self._domain.row_ptr).max())
+        self._share = np.zeros(int(self._domain.row_ptr[-1]))
         self._layout = (
             features.indptr.astype(np.int64),
             features.indices.astype(np.int64),
@@ -84,19 +85,23 @@ class HitAndRun:
             np.empty(count, np.int64),
             *(np.empty(count) for _ in range(3)),
             *(np.empty(rows) for _ in range(2)),
+            self._share,
+            np.empty(free),
             *(np.empty(widest) for _ in range(2)),
         )
 
     def draw(self, counts: TransitionCounts, rng: np.random.Generator) -> Floats:
         """theta after another stretch of the chain."""
         from vbmle.kernels.objective import assemble
-        from vbmle.kernels.sampling import Posterior, sample
+        from vbmle.kernels.sampling import Posterior, sample, share_out
 
         thinning = self._thinning * (BURN_IN if self._draws == 0 else 1)
         free = np.diff(self._domain.free_ptr)
         normals = rng.standard_normal(thinning * int((free**2).sum()))
         uniforms = rng.random((thinning * int(free.sum()), 2))
         post, own = Posterior(*self._layout), (self._y, self._reference)
+        if not self._share.any():  # first use
+            share_out(post, self._domain, np.zeros_like(self._reference))
         sample(post, self._domain, counts.values, *own, thinning, normals, uniforms)
         self._draws += 1
         theta = np.empty(self._mdp.dimension)

@@ -15,6 +15,8 @@ length per draw is `thinning` steps for each free coordinate of P.
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
 
 from vbmle.agents.base import CountingAgent, State, tabular_coordinates
@@ -23,7 +25,7 @@ from vbmle.agents.vbmle import UPDATES
 from vbmle.information import Information
 from vbmle.model import LinearMixtureMDP
 from vbmle.planning import DENSE_STATES
-from vbmle.validation import Floats, Ints, index, one_of, positive_integer
+from vbmle.validation import Among, Floats, Ints, index, one_of, positive_integer
 
 SAMPLERS = ("auto", "hit-and-run", "dirichlet")
 
@@ -38,8 +40,8 @@ class PSRL(CountingAgent):
     def __init__(
         self,
         mdp: LinearMixtureMDP,
-        update: str = "doubling",
-        sampler: str = "auto",
+        update: Annotated[str, Among(UPDATES)] = "doubling",
+        sampler: Annotated[str, Among(SAMPLERS)] = "auto",
         thinning: int = 10,
         seed: int = 0,
     ) -> None:

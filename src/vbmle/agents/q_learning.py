@@ -17,13 +17,15 @@ that of the policy in force, exploration included; epsilon = 1 is the agent `Ran
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
 
 from vbmle.agents.base import Agent, State
 from vbmle.agents.random_policy import draw_policy
 from vbmle.counts import TransitionCounts
 from vbmle.model import LinearMixtureMDP
-from vbmle.validation import Floats, Ints, index, one_of, probability
+from vbmle.validation import Among, Floats, Ints, index, one_of, probability
 
 RATES = ("horizon", "visits")
 
@@ -38,7 +40,7 @@ class QLearning(Agent):
     def __init__(
         self,
         mdp: LinearMixtureMDP,
-        learning_rate: str | float = "horizon",
+        learning_rate: Annotated[str, Among(RATES)] | float = "horizon",
         optimistic: bool = True,
         epsilon: float = 0.0,
         seed: int = 0,

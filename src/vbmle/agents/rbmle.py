@@ -22,16 +22,16 @@ tabular without p_min, `theta` is the parameter in force; elsewhere there is non
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import Annotated
 
 import numpy as np
 
 from vbmle.agents.base import State, TallyAgent, tabular_coordinates
 from vbmle.agents.episodes import Episodes
-from vbmle.agents.vbmle import BIASES, UPDATES, weight
+from vbmle.agents.vbmle import BIASES, UPDATES, Bias, weight
 from vbmle.model import LinearMixtureMDP
 from vbmle.planning import DENSE_STATES
-from vbmle.validation import Floats, Ints, non_negative, one_of
+from vbmle.validation import Among, Floats, Ints, non_negative, one_of
 
 TOLERANCE = 1e-12
 """The linearised gap, relative to 1 + |objective|, at which rows count as a fixed point."""
@@ -49,9 +49,9 @@ class RBMLE(TallyAgent):
     def __init__(
         self,
         mdp: LinearMixtureMDP,
-        bias: str | Callable[[int], float] = "log",
+        bias: Bias = "log",
         bias_scale: float = 1.0,
-        update: str = "doubling",
+        update: Annotated[str, Among(UPDATES)] = "doubling",
     ) -> None:
         scale = non_negative("bias_scale", bias_scale)
         one_of("update", update, UPDATES)

@@ -6,11 +6,12 @@ drawn below it at t = 0 is an interval. Its ends are found by Newton's method, a
 
 Directions are normal with the covariance that the posterior has near the point where
 
-    sum n log p + sum log(slack of every inequality)
+    sum n log p + sum share log(slack)      over what was seen and over the inequalities
 
-is greatest: the minus Hessian there is M, and directions are M^{-1/2} z. That point depends on the data
-alone, never on the chain, so each step leaves the posterior as it is. The slacks make M see directions in
-which the posterior is thin because it leans against a face.
+is greatest: M is the minus Hessian there, and directions are M^{-1/2} z. The slacks make M see directions in which the
+posterior is thin because it leans against a face. Many faces that nearly coincide would count too much, so
+each has a share: those of John's ellipsoid of P, the largest inside, found once per model by multiplying with
+leverages. All this depends on the data alone, never on the chain: each step leaves the posterior as it is.
 """
 
 from __future__ import annotations
@@ -24,6 +25,9 @@ from vbmle.kernels.layout import Floats, Ints
 
 NEWTON = 500
 ENOUGH = 1e-6  # Newton decrement, squared, at which the reference is good enough for directions
+HALVINGS = 60
+SHARINGS = 100  # multiplications by leverages
+LEAST = 0.1  # of an equal share, so that no face goes unseen
 CROSSING = 1e-10  # error of the ends of a slice, in log density or relative to their distance
 
 
@@ -43,6 +47,8 @@ class Posterior(NamedTuple):
     weight: Floats  # (nnz,)
     slack: Floats  # (rows,) largest block
     along: Floats  # (rows,)
+    share: Floats  # (all rows,) how much each inequality counts in M
+    there: Floats  # (free,) all of y
     g: Floats  # (free,)
     d: Floats  # (free,)
 
@@ -84,7 +90,7 @@ def curvature(post, domain, b, num_seen):
         scale = 1.0 / post.slack[i]
         at = domain.rows_ptr[b] + i * m
         for j in range(m):
-            value = scale * domain.rows[at + j]
+            value = post.share[domain.row_ptr[b] + i] * scale * domain.rows[at + j]
             g[j] += value
             for k in range(m):
                 M[j, k] += value * scale * domain.rows[at + k]
@@ -127,24 +133,73 @@ def solve_upper(L, x, m):
 
 
 @kernel
-def refer(post, domain, b, reference, num_seen):
-    """Move the reference of block b to the maximum by damped Newton; leaves the factor of M there."""
+def height(post, domain, b, y, num_seen):
+    """sum n log p + sum share log(slack) in block b at y; minus infinity on the boundary and outside."""
+    measure(post, domain, b, y, num_seen)
+    total = 0.0
+    for k in range(num_seen):
+        if post.p[k] <= 0.0:
+            return -np.inf
+        total += post.weight[k] * np.log(post.p[k])
+    for i in range(domain.row_ptr[b + 1] - domain.row_ptr[b]):
+        if post.slack[i] <= 0.0:
+            return -np.inf
+        total += post.share[domain.row_ptr[b] + i] * np.log(post.slack[i])
+    return total
+
+
+@kernel
+def refer(post, domain, b, reference, num_seen, enough, limit):
+    """Move the reference of block b to the maximum by Newton's method; leaves slacks and the factor of M there."""
     free, m = domain.free_ptr[b], domain.free_ptr[b + 1] - domain.free_ptr[b]
-    for _ in range(NEWTON):
-        measure(post, domain, b, reference, num_seen)
+    f = height(post, domain, b, reference, num_seen)
+    for _ in range(limit):
         curvature(post, domain, b, num_seen)
         cholesky(post.factor, m)
         solve_lower(post.factor, post.g, m)
         squared = 0.0
         for j in range(m):
             squared += post.g[j] * post.g[j]
-        if squared <= ENOUGH:
+        if squared <= enough:
             return
         solve_upper(post.factor, post.g, m)
-        size = np.sqrt(squared)
-        step = 1.0 if size < 0.25 else 1.0 / (1.0 + size)  # self-concordant: this stays inside
+        step, risen = 1.0, False
+        for _ in range(HALVINGS):
+            for j in range(m):
+                post.there[free + j] = reference[free + j] + step * post.g[j]
+            new = height(post, domain, b, post.there, num_seen)
+            if new > f + 1e-4 * step * squared:
+                risen = True
+                break
+            step *= 0.5
+        if not risen:  # only rounding is left
+            height(post, domain, b, reference, num_seen)
+            return
+        f = new
         for j in range(m):
-            reference[free + j] += step * post.g[j]
+            reference[free + j] = post.there[free + j]
+
+
+@kernel
+def share_out(post, domain, reference):
+    """Set the shares of all inequalities to those of the largest ellipsoid inside each block of P."""
+    post.share[:] = 1.0
+    for b in range(len(domain.coord_ptr) - 1):
+        m, count = domain.free_ptr[b + 1] - domain.free_ptr[b], domain.row_ptr[b + 1] - domain.row_ptr[b]
+        if m == 0:
+            continue
+        for _ in range(SHARINGS):
+            refer(post, domain, b, reference, 0, ENOUGH, 20)
+            for i in range(count):
+                for j in range(m):
+                    post.d[j] = domain.rows[domain.rows_ptr[b] + i * m + j] / post.slack[i]
+                solve_lower(post.factor, post.d, m)
+                leverage = 0.0
+                for j in range(m):
+                    leverage += post.d[j] * post.d[j]
+                post.share[domain.row_ptr[b] + i] *= leverage
+        for i in range(count):
+            post.share[domain.row_ptr[b] + i] += LEAST * m / count
 
 
 @kernel
@@ -267,7 +322,7 @@ def sample(post, domain, counts, y, reference, thinning, normals, uniforms):
                 post.seen[num_seen] = i
                 post.weight[num_seen] = counts[i]
                 num_seen += 1
-        refer(post, domain, b, reference, num_seen)
+        refer(post, domain, b, reference, num_seen, ENOUGH, NEWTON)
         mend(post, domain, b, y, reference, num_seen)
         steps = thinning * m
         own = normals[normal : normal + steps * m].reshape((steps, m))

@@ -13,7 +13,7 @@ without reward. Rewards outside [0, 1] are mapped to it, and regret is reported 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,9 +21,10 @@ from scipy import sparse
 
 from vbmle import validation
 from vbmle.model import LinearMixtureMDP, World
-from vbmle.validation import Floats
+from vbmle.validation import Among, Floats
 
 TERMINALS = ("restart", "absorb")
+Terminal = Annotated[str, Among(TERMINALS)]
 SLIPPERY = (1 / 3, 1 / 3, 0.0, 1 / 3)
 """As meant, or turned to either side with equal odds: the slip of Gymnasium's own slippery lake."""
 
@@ -34,7 +35,7 @@ Entry = tuple[int, int, float, float]  # row, next state, probability, reward
 
 
 def from_gymnasium(
-    env: Any, slip: ArrayLike = (1.0,), discount: float = 0.95, terminal: str = "restart"
+    env: Any, slip: ArrayLike = (1.0,), discount: float = 0.95, terminal: Terminal = "restart"
 ) -> World:
     """The slip mixture of an environment with a transition table, or of the one that Gymnasium has by that name.
 
@@ -70,7 +71,7 @@ def frozen_lake(
     slip: ArrayLike | str = SLIPPERY,
     seed: int = 0,
     discount: float = 0.95,
-    terminal: str = "restart",
+    terminal: Terminal = "restart",
 ) -> World:
     """Gymnasium's FrozenLake on its 4x4 or 8x8 map, where how the ice makes one slip is to be learnt.
 
