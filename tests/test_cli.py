@@ -13,6 +13,7 @@ import pytest
 import vbmle
 from vbmle.cli import app
 from vbmle.experiments import paper
+from vbmle.experiments.read import read
 from vbmle.experiments.spec import Choice, Experiment
 from vbmle.experiments.store import Store
 
@@ -107,7 +108,7 @@ def test_bad_input_is_one_line_and_exit_code_2(call, tmp_path: Path, arguments: 
 def test_failed_trials_are_named_the_others_kept_and_the_exit_code_is_1(
     call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(paper, "experiment", tiny)
+    monkeypatch.setattr(paper, "experiments", lambda *_: [tiny()])
     code, out, err = call("paper", "--out", tmp_path, "--jobs", 1)
     assert code == 1
     assert "tiny, world net, agent bad, trial 1 failed: ValueError: ridge is -1.0" in err
@@ -119,10 +120,13 @@ def test_failed_trials_are_named_the_others_kept_and_the_exit_code_is_1(
     assert "plain" in (tmp_path / "report.html").read_text()
 
 
-def test_the_report_is_remade_from_records_alone(call, tmp_path: Path):
-    code, out, err = call("paper", "--out", tmp_path, "--trials", 1, "--horizon", 3)
+def test_the_report_is_remade_from_records_alone(call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    first = paper.experiments(trials=1, horizon=3)[:2]
+    monkeypatch.setattr(paper, "experiments", lambda *_: first)
+    code, out, err = call("paper", "--out", tmp_path)
     assert code == 0
-    assert "running 9 of 9 trials" in err
+    assert "paper: running 15 of 15 trials" in err
+    assert "distance: running 4 of 4 trials" in err
     assert "0.793" in out, "the paper's seconds per step"
     made = {p.relative_to(tmp_path) for p in tmp_path.rglob("*") if p.is_file() and p.suffix != ".parquet"}
     for world in ("3-2", "5-4", "15-4"):
@@ -140,9 +144,25 @@ def test_the_report_is_remade_from_records_alone(call, tmp_path: Path):
     assert {path: (tmp_path / path).read_bytes() for path in before} == before
 
 
+LONG = """
+trials = 2000
+horizon = 100
+[worlds.net]
+world = "random_network"
+states = 5
+actions = 4
+dimension = 5
+[agents.VBMLE]
+[agents.plain]
+agent = "MaximumLikelihood"
+"""
+
+
 def start_long_run(folder: Path) -> subprocess.Popen[str]:
     """A run that would take minutes, in a process group of its own, as soon as its first record is there."""
-    arguments = ["paper", "--trials", "2000", "--horizon", "100", "--jobs", "2", "--out", str(folder)]
+    spec = folder / "long.toml"
+    spec.write_text(LONG)
+    arguments = ["run", str(spec), "--jobs", "2", "--out", str(folder)]
     process = subprocess.Popen(
         [*COMMAND, *arguments],
         stdout=subprocess.PIPE,
@@ -190,7 +210,7 @@ def test_an_interrupt_stops_at_once_and_keeps_what_is_complete(tmp_path: Path, w
     assert err.splitlines()[-1].startswith("vbmle: interrupted")
     assert "Traceback" not in err
     assert group_is_gone(process.pid)
-    store = Store(tmp_path, paper.experiment(trials=2000, horizon=100))
+    store = Store(tmp_path, read(tmp_path / "long.toml"))
     there = [trial for trial in store.experiment.plan()[:500] if store.path(trial).exists()]
     assert there
     for trial in there:

@@ -13,6 +13,7 @@ from vbmle.experiments import InputError, catalogue, paper
 from vbmle.experiments.read import read, try_out
 from vbmle.experiments.settings import fit
 from vbmle.experiments.spec import Choice, Experiment, Recording
+from vbmle.worlds import random_network
 
 
 def test_the_catalogue_has_every_public_agent_and_world():
@@ -49,15 +50,29 @@ def test_specs_that_cannot_be_run_are_refused_in_one_line(changes: dict[str, obj
 
 
 def test_the_paper_experiment_is_the_papers():
-    """gamma = .9, lambda = 1, T = 500, 20 trials; (S, A) = (3,2), (5,4), (15,4)."""
-    full, quick = paper.experiment(), paper.experiment(quick=True)
-    assert (full.trials, full.horizon) == (20, 500)
-    sizes = [(c.settings["states"], c.settings["actions"]) for c in full.worlds.values()]
+    """gamma = .9, lambda = 1, T = 500, 20 trials; (S, A) = (3,2), (5,4), (15,4); T = 2500 for the distances."""
+    full, quick = ({e.name: e for e in paper.experiments(quick=short)} for short in (False, True))
+    assert list(full) == list(quick)
+    own, brief = full["paper"], quick["paper"]
+    assert (own.trials, own.horizon) == (20, 500)
+    sizes = [(c.settings["states"], c.settings["actions"]) for c in own.worlds.values()]
     assert sizes == [(3, 2), (5, 4), (15, 4)]
-    assert {c.settings["discount"] for c in full.worlds.values()} == {0.9}
-    assert {c.settings["ridge"] for c in full.agents.values()} == {1.0}
-    assert quick.plan()[0].seeds() == full.plan()[0].seeds()
-    assert (quick.worlds, quick.agents) == (full.worlds, full.agents)
+    assert {c.settings["discount"] for c in own.worlds.values()} == {0.9}
+    for label, choice in own.agents.items():
+        agent = catalogue.agents()[choice.name](random_network(3, 2, 2).mdp, **choice.settings)
+        assert agent.settings["ridge"] == 1.0, label
+    assert own.agents["UCLK"].settings["replan"] == "every-step"
+    assert brief.plan()[0].seeds() == own.plan()[0].seeds()
+    assert (brief.worlds, brief.agents) == (own.worlds, own.agents)
+    assert full["distance"].horizon == 2500
+    assert full["distance"].record.distance
+    assert full["distance"].record.mle_error
+
+
+def test_trials_and_steps_of_the_paper_can_be_set():
+    found = paper.experiments(trials=2, horizon=7)
+    assert {(e.trials, e.horizon) for e in found} == {(2, 7)}
+    assert len({e.name for e in found}) == len(found) == 10
 
 
 # TOML files

@@ -159,9 +159,7 @@ def _play(trial: Trial) -> Record:
     _prepare(trial)
     world = trial.make_world()
     extra = ["distance"] if trial.record.distance else []
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # what an agent has to say it also counts
-        history = simulate(trial.make_agent(world), world, trial.horizon, seed=trial.chance, record=extra)
+    history = simulate(trial.make_agent(world), world, trial.horizon, seed=trial.chance, record=extra)
     columns = measures.columns(world, history, trial.steps, mle=trial.record.mle_error)
     return Record(trial, columns, measures.facts(world), code_version(), about())
 
@@ -180,7 +178,9 @@ def _prepare(trial: Trial) -> None:
 
 def _guarded(action: Callable[[Trial], T], trial: Trial) -> T | Failure:
     try:
-        return action(trial)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)  # what an agent warns of it also counts
+            return action(trial)
     except Exception as error:
         message = " ".join(f"{type(error).__name__}: {error}".split())
         return Failure(trial, textwrap.shorten(message, MESSAGE), traceback.format_exc())
