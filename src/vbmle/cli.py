@@ -6,6 +6,7 @@ where); 130 stopped by Ctrl-C (what is complete is kept).
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -42,12 +43,19 @@ class OneLine(TyperGroup):
             code = INTERRUPTED
         if code == INTERRUPTED:
             _say("vbmle: interrupted; what is complete is kept, run again to go on")
+            _leave(INTERRUPTED)
         sys.exit(code if isinstance(code, int) else 0)
 
 
 def _complain(text: str) -> int:
     _say("vbmle: " + " ".join(text.split()))
     return BAD_INPUT
+
+
+def _leave(code: int) -> None:
+    """End now: on a busy machine the interpreter takes seconds to take leave of its threads and queues."""
+    sys.stdout.flush()
+    os._exit(code)
 
 
 def _say(line: str) -> None:
