@@ -9,7 +9,7 @@ from scipy import stats
 from vbmle.report import comparisons, statistics
 from vbmle.validation import Floats
 
-SAMPLES = 600
+SAMPLES = 1000
 
 
 def check_coverage(covered: list[bool], slack: float) -> None:
@@ -76,10 +76,10 @@ def test_one_trial_has_a_mean_and_no_interval():
 
 
 def test_median_intervals_cover():
-    """Exponential samples of 20, median log 2. Medians take few values: their intervals are off by up to .03."""
+    """Exponential samples of 20, median log 2. Medians of resamples take few values."""
     rng = np.random.default_rng(5)
     samples = rng.exponential(size=(SAMPLES, 20))
-    check_coverage([contains(statistics.median_interval(s), np.log(2.0)) for s in samples], slack=0.03)
+    check_coverage([contains(statistics.median_interval(s), np.log(2.0)) for s in samples], slack=0.01)
 
 
 def test_iqm_intervals_cover():
@@ -88,7 +88,7 @@ def test_iqm_intervals_cover():
     truth = float(-np.log1p(-p).mean())
     rng = np.random.default_rng(6)
     samples = rng.exponential(size=(SAMPLES, 20))
-    check_coverage([contains(statistics.iqm_interval(s), truth) for s in samples], slack=0.03)
+    check_coverage([contains(statistics.iqm_interval(s), truth) for s in samples], slack=0.01)
 
 
 # Comparisons
@@ -107,7 +107,7 @@ def test_paired_differences_cover_where_unpaired_ones_could_not():
     check_coverage(covered, slack=0.01)
 
 
-@pytest.mark.parametrize("gap", [0.0, 0.7, 1.5])
+@pytest.mark.parametrize("gap", [0.0, 1.5, 2.3])
 def test_the_probability_of_improvement_is_covered(gap: float):
     """Normal differences with mean `gap` and variance 2 in each of three worlds of 12: P = Phi(gap / sqrt 2)."""
     rng = np.random.default_rng(8)
@@ -117,17 +117,17 @@ def test_the_probability_of_improvement_is_covered(gap: float):
         ours = list(rng.normal(0.0, 1.0, (3, 12)))
         theirs = list(rng.normal(gap, 1.0, (3, 12)))
         covered.append(contains(comparisons.improvement(ours, theirs), truth))
-    check_coverage(covered, slack=0.03)
+    check_coverage(covered, slack=0.01)
 
 
 def test_ties_count_half_and_certainty_is_never_claimed():
     ties = comparisons.improvement([np.zeros(10)], [np.zeros(10)])
     wins = comparisons.improvement([np.zeros(10)], [np.ones(10)])
     assert ties.value == 0.5
-    assert (wins.value, wins.high) == (1.0, 1.0)
-    # Clopper and Pearson: ten wins of ten are not surprising above .025^(1/10).
-    assert wins.low == pytest.approx(stats.binomtest(10, 10).proportion_ci(0.95).low, abs=1e-10)
     assert ties.low < 0.5 < ties.high
+    assert (wins.value, wins.high) == (1.0, 1.0)
+    # Jeffreys' interval: the 2.5% quantile of Beta(10.5, 0.5); 1000 draws leave an error of about .01 there.
+    assert wins.low == pytest.approx(stats.beta.ppf(0.025, 10.5, 0.5), abs=0.05)
 
 
 def test_improvement_turns_round_with_its_arguments():
@@ -135,7 +135,7 @@ def test_improvement_turns_round_with_its_arguments():
     ours, theirs = [rng.normal(size=9), rng.normal(size=7)], [rng.normal(size=9), rng.normal(size=7)]
     one, two = comparisons.improvement(ours, theirs), comparisons.improvement(theirs, ours)
     assert one.value == pytest.approx(1.0 - two.value, abs=1e-12)
-    assert one.low == pytest.approx(1.0 - two.high, abs=0.03)  # quantiles of a discrete distribution
+    assert one.low == pytest.approx(1.0 - two.high, abs=0.03)  # two samples of 1000 draws
 
 
 def test_profiles_cover_the_distribution():
@@ -150,7 +150,7 @@ def test_profiles_cover_the_distribution():
         for place, truth in enumerate(1.0 - np.exp(-taus)):
             covered[place].append(bool(low[place] <= truth <= high[place]))
     for rate in covered:
-        check_coverage(rate, slack=0.03)
+        check_coverage(rate, slack=0.01)
 
 
 def test_a_world_where_nobody_loses_is_kept_to_by_all():
@@ -187,7 +187,7 @@ def test_growth_intervals_cover():
     for _ in range(SAMPLES // 2):
         a, b = rng.exponential(1.0, (20, 1)), rng.exponential(0.02, (20, 1))
         covered.append(contains(comparisons.growth(steps, a * np.sqrt(steps) + b * steps), truth))
-    check_coverage(covered, slack=0.03)
+    check_coverage(covered, slack=0.01)
 
 
 @pytest.mark.parametrize(
@@ -206,7 +206,7 @@ def test_trend_intervals_cover():
     for _ in range(SAMPLES):
         lost = [value**1.5 * rng.lognormal(-0.125, 0.5, 20) for value in parameter]
         covered.append(contains(comparisons.trend(parameter, lost), 1.5))
-    check_coverage(covered, slack=0.03)
+    check_coverage(covered, slack=0.01)
 
 
 @pytest.mark.parametrize(("parameter", "least"), [((0.0, 1.0), 1.0), ((1.0, 2.0), 0.0), ((2.0, 2.0), 1.0)])

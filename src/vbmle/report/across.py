@@ -13,7 +13,7 @@ from vbmle.report.tables import text
 from vbmle.report.texts import Text
 from vbmle.validation import Floats
 
-TAUS = np.geomspace(1e-4, 2.0, 61)
+TAUS = np.geomspace(1e-4, 2.0, 50)
 WIDE = 8.0
 """An axis whose values span more than this factor is logarithmic."""
 
@@ -75,7 +75,7 @@ def along(sweep: Sweep) -> Chart:
     horizon = sweep.worlds[0].horizon
     panel = Panel(
         "points",
-        "mean with 95% interval; thin: median",
+        charts.over(len(series)).replace("band", "interval"),
         name,
         f"regret at t = {horizon} (units of reward)",
         series,
@@ -219,5 +219,11 @@ def _cost_lines(worlds: Sequence[WorldRuns], sizes: Sequence[float]) -> list[Ser
 
 def _cost_panel(label: str, series: Sequence[Series]) -> Panel:
     return Panel(
-        "points", "mean with 95% interval; thin: median", label, "seconds per step", series, "log", "log"
+        "points",
+        charts.over(len({line.agent for line in series})).replace("band", "interval"),
+        label,
+        "seconds per step",
+        series,
+        "log",
+        "log",
     )

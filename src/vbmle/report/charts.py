@@ -22,6 +22,12 @@ from vbmle.validation import Floats, Ints
 POINTS = 120
 """Steps at which curves are drawn: more cannot be seen."""
 
+CROWD = 6
+"""More agents than this are drawn with paler bands and without their medians, which nobody could follow."""
+
+APART = 30.0
+"""Regret gets a logarithmic axis where the worst agent loses this many times what the middle one does."""
+
 DELTA, RIDGE = 0.1, 1.0
 """The paper's, for its bound."""
 
@@ -100,7 +106,18 @@ def named(agent: str, runs: Runs, world: WorldRuns) -> str:
     return agent if count == world.planned else f"{agent} ({count} trial{'s' if count > 1 else ''})"
 
 
+def over(agents: int) -> str:
+    """What a panel of mean curves shows."""
+    return "mean with 95% band" if agents > CROWD else "mean with 95% band; thin: median"
+
+
 # Regret
+
+
+def _scale(world: WorldRuns) -> str:
+    means = np.array([runs.final.mean() for runs in world.agents.values()])
+    losers = means[means > SAME]
+    return "symlog" if len(losers) and losers.max() > APART * np.median(losers) else "linear"
 
 
 def regret(world: WorldRuns) -> Chart:
@@ -108,10 +125,11 @@ def regret(world: WorldRuns) -> Chart:
     agents = world.agents.items()
     left = Panel(
         "lines",
-        "mean with 95% band; thin: median",
+        over(len(agents)),
         "step t",
         "cumulative regret (units of reward)",
         [curve(agent, named(agent, runs, world), runs) for agent, runs in agents],
+        y_scale=_scale(world),
     )
     right = Panel(
         "strip",
@@ -126,8 +144,8 @@ def regret(world: WorldRuns) -> Chart:
     )
     caption = (
         f"{world.label}: {world.size}. Left: mean cumulative regret with the 95% interval of the mean, and the "
-        f"median as a thin line. Right: what each trial lost in the end; the same height within a row is the same "
-        f"world with the same luck."
+        f"median as a thin line{f' (where at most {CROWD} agents are shown)' if len(agents) > CROWD else ''}. Right: "
+        f"what each trial lost in the end; the same height within a row is the same world with the same luck."
     )
     name = stem(world.experiment, world.label)
     return Chart(name, "regret", world.label, f"{world.label}: {world.size}", caption, [left, right])
@@ -157,7 +175,7 @@ def distance(world: WorldRuns) -> Chart | None:
     if not series:
         return None
     label = "squared distance |θ_t - θ*|²"
-    panel = Panel("lines", "mean with 95% band; thin: median", "step t", label, series, y_scale="log")
+    panel = Panel("lines", over(len(series)), "step t", label, series, y_scale="log")
     more = " An agent with one θ per (s,a) has two lines: the least and the mean distance." if several else ""
     caption = f"{world.label}: squared distance of the estimate from the true parameter, log scale.{more}"
     return Chart(
@@ -205,7 +223,7 @@ def mle_error(world: WorldRuns) -> Chart | None:
     else:
         how = "The paper's bound β_t divides by p_min², and these worlds have p_min = 0: it is infinite, and not drawn."
     label = "|θ* - θ_MLE|² in the norm of A_t"
-    panel = Panel("lines", "mean with 95% band; thin: median", "step t", label, series, y_scale="log")
+    panel = Panel("lines", over(len(series)), "step t", label, series, y_scale="log")
     caption = (
         f"{world.label}: error of the maximum likelihood estimate along each agent's path, log scale. {how}"
     )

@@ -1,7 +1,8 @@
 """Agents against each other, across worlds, over time and along a parameter.
 
 All take what trials lost in the end, world by world, as a sequence of arrays; worlds weigh the same, whatever
-their number of trials, and each is resampled on its own.
+their number of trials, and each is resampled on its own. Shares of trials (who lost less, profiles) have their own
+intervals, because percentiles of a resampled share cover too little near 0 and 1.
 """
 
 from __future__ import annotations
@@ -23,22 +24,18 @@ VISIBLE = 0.01
 
 FIT_POINTS = 40
 
+SHARES = 1_000
+"""Draws for the interval of a share."""
+
 
 def improvement(ours: Sequence[Floats], theirs: Sequence[Floats]) -> Interval:
-    """The probability that we lose less in the same world with the same luck; a tie counts half.
-
-    Where all scores are equal resampling sees no spread, but n equal outcomes still allow others with
-    probability q = 1 - (alpha/2)^(1/n): the interval is then what remains when a share q goes either way.
-    """
-    scores = [
-        np.where(np.abs(one - two) <= SAME, 0.5, one < two) for one, two in zip(ours, theirs, strict=True)
-    ]
-    low, high = stratified([score[:, None] for score in scores])
-    value = float(np.mean([score.mean() for score in scores]))
-    if high[0] - low[0] < SAME:
-        unseen = 1.0 - ((1.0 - LEVEL) / 2.0) ** (1.0 / sum(len(score) for score in scores))
-        return Interval(value, value * (1.0 - unseen), value + (1.0 - value) * unseen)
-    return Interval(value, float(low[0]), float(high[0]))
+    """The probability that we lose less in the same world with the same luck; a tie counts half."""
+    gaps = [one - two for one, two in zip(ours, theirs, strict=True)]
+    less = np.array([np.sum(gap < -SAME) for gap in gaps], dtype=float)
+    more = np.array([np.sum(gap > SAME) for gap in gaps], dtype=float)
+    ties = np.array([len(gap) for gap in gaps]) - less - more
+    value, low, high = _shares(less[:, None], ties[:, None], more[:, None])
+    return Interval(float(value[0]), float(low[0]), float(high[0]))
 
 
 def profile(lost: Sequence[Floats], scales: Sequence[float], taus: Floats) -> tuple[Floats, Floats, Floats]:
@@ -46,23 +43,37 @@ def profile(lost: Sequence[Floats], scales: Sequence[float], taus: Floats) -> tu
 
     A world whose scale is 0 (nobody lost anything there) counts as kept to by everyone.
     """
-    below = [
-        (values[:, None] <= np.maximum(taus * scale, SAME)).astype(float)
-        for values, scale in zip(lost, scales, strict=True)
-    ]
-    low, high = stratified(below)
-    return np.mean([part.mean(axis=0) for part in below], axis=0), low, high
-
-
-def stratified(parts: Sequence[Floats]) -> tuple[Floats, Floats]:
-    """Ends of the interval of the mean over worlds of the means over trials, for (trials, n) each."""
-    counts = [len(part) for part in parts]
-    if min(counts) == 1:
-        return np.full(parts[0].shape[1], np.nan), np.full(parts[0].shape[1], np.nan)
-    total = sum(
-        statistics.weights(len(part), FEWER, SEED + number) @ part for number, part in enumerate(parts)
+    below = np.array(
+        [
+            (values[:, None] <= np.maximum(taus * scale, SAME)).sum(axis=0)
+            for values, scale in zip(lost, scales, strict=True)
+        ],
+        dtype=float,
     )
-    return statistics.ends(np.asarray(total) / len(parts), counts)
+    counts = np.array([[len(values)] for values in lost])
+    return _shares(below, np.zeros_like(below), counts - below)
+
+
+def _shares(yes: Floats, half: Floats, no: Floats) -> tuple[Floats, Floats, Floats]:
+    """The mean over worlds of (yes + half/2) / n, and the ends of its interval, for (worlds, m) numbers of trials.
+
+    By the Bayesian bootstrap (Rubin 1981): shares are drawn from Dirichlet distributions with the numbers of
+    trials, plus 1/2 of a yes and of a no spread over the K worlds, so that n equal outcomes do not pass for
+    certainty; with one world and no halves that is Jeffreys' interval. Numbers are scaled by 1 - 2 (1 - 1/K) / n,
+    which makes up for the spread that resampling n trials in each of K worlds loses.
+    """
+    worlds, total = len(yes), yes + half + no
+    rng = np.random.default_rng(np.random.SeedSequence(SEED))
+    shrink = np.maximum(1.0 - 2.0 * (1.0 - 1.0 / worlds) / total, 0.25)
+    size = (SHARES, *yes.shape)
+    draws = [
+        rng.standard_gamma(shrink * counts + prior / worlds, size)
+        for counts, prior in ((yes, 0.5), (half, 0.0), (no, 0.5))
+    ]
+    shares = ((draws[0] + 0.5 * draws[1]) / (draws[0] + draws[1] + draws[2])).mean(axis=1)
+    low, high = np.quantile(shares, [(1.0 - LEVEL) / 2.0, (1.0 + LEVEL) / 2.0], axis=0)
+    value = ((yes + 0.5 * half) / total).mean(axis=0)
+    return value, np.minimum(low, value), np.maximum(high, value)
 
 
 # Growth

@@ -93,7 +93,9 @@ def by_world(results: Results) -> list[WorldRuns]:
     cells: dict[tuple[str, str], list[Record]] = {}
     for record in results.records:
         cells.setdefault((record.trial.world, record.trial.agent), []).append(record)
-    references = frozenset(label for label, choice in experiment.agents.items() if choice.name in REFERENCES)
+    references = frozenset(
+        label for label, choice in experiment.agents.items() if {label, choice.name} & set(REFERENCES)
+    )
     for world, choice in experiment.worlds.items():
         here = {agent: cells[world, agent] for agent in experiment.agents if (world, agent) in cells}
         if here:

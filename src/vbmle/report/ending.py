@@ -11,8 +11,6 @@ from vbmle.experiments.spec import Trial
 from vbmle.experiments.store import Results, Store
 from vbmle.report.section import Section
 
-WORDS = ' class="words"'
-
 
 def html(sections: Sequence[Section]) -> str:
     """What was run, experiment by experiment."""
@@ -22,8 +20,8 @@ def html(sections: Sequence[Section]) -> str:
     ]
     return (
         '<section id="run"><h2>What was run</h2><p class="note">Settings that are not named have their defaults. Every '
-        "record carries its own settings, seeds, versions and a checksum; links lead to the Parquet files beside this "
-        f"page.</p>{''.join(parts)}</section>"
+        "record carries its own settings, seeds (the agent's too), versions and a checksum; links lead to the "
+        f"Parquet files beside this page.</p>{''.join(parts)}</section>"
     )
 
 
@@ -43,37 +41,40 @@ def _details(results: Results) -> str:
 
 
 def _records(results: Results) -> str:
-    """A line for each world and trial: its seeds, and the record of each agent."""
+    """A line for each world and agent with a link to each trial, and one for each world and trial with its seeds."""
     if not results.records:
         return ""
-    store = Store(Path(), results.experiment)
-    found: dict[tuple[str, int], list[Trial]] = {}
-    for record in results.records:
-        found.setdefault((record.trial.world, record.trial.index), []).append(record.trial)
-    places = {label: number for number, label in enumerate(results.experiment.worlds)}
-    lines = []
-    for (world, index), trials in sorted(found.items(), key=lambda item: (places[item[0][0]], item[0][1])):
-        seeds = trials[0].seeds()
-        links = " · ".join(_link(trial, store) for trial in trials)
-        lines.append(
-            f'<tr data-world="{escape(world)}"><td class="words">{escape(world)}</td><td>{index}</td>'
-            f"<td>{seeds['chance']}</td><td>{seeds.get('world', '-')}</td><td class=words>{links}</td></tr>"
-        )
-    texts = ("world", "trial", "seed of the run", "seed of the world", "records")
-    head = "".join(
-        f'<th scope="col"{WORDS if text in ("world", "records") else ""}>{text}</th>' for text in texts
-    )
-    name = escape(f"Records and seeds of {results.experiment.name}")
-    return (
-        f'<details><summary>Records and seeds</summary><div class="wide" role="region" tabindex="0" '
-        f'aria-label="{name}"><table class="records"><thead><tr>{head}</tr></thead>'
-        f"<tbody>{''.join(lines)}</tbody></table></div></details>"
+    store, places = Store(Path(), results.experiment), list(results.experiment.worlds)
+    cells: dict[tuple[str, str], list[Trial]] = {}
+    drawn: dict[tuple[str, int], Trial] = {}
+    for trial in sorted((r.trial for r in results.records), key=lambda t: (places.index(t.world), t.index)):
+        cells.setdefault((trial.world, trial.agent), []).append(trial)
+        drawn.setdefault((trial.world, trial.index), trial)
+    records = [
+        (world, agent, " ".join(_link(t, store) for t in trials)) for (world, agent), trials in cells.items()
+    ]
+    seeds = []
+    for (world, index), trial in drawn.items():
+        found = trial.seeds()
+        seeds.append((world, str(index), str(found["chance"]), str(found.get("world", "-"))))
+    return _table("Records", ("world", "agent", "records, by trial"), records) + _table(
+        "Seeds", ("world", "trial", "seed of the run", "seed of the world"), seeds
     )
 
 
 def _link(trial: Trial, store: Store) -> str:
-    """To a record; the agent's own seed, if it has one, as the title."""
-    own = trial.seeds().get("agent")
-    title = "" if own is None else f' title="seed of the agent: {own}"'
     address = quote(store.path(trial).as_posix(), safe="/=+")
-    return f'<a href="{escape(address)}"{title}>{escape(trial.agent)}</a>'
+    return f'<a href="{escape(address)}">{trial.index}</a>'
+
+
+def _table(title: str, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table that is closed at first; cells hold links, so only the first two columns are escaped."""
+    head = "".join(f'<th scope="col">{heading}</th>' for heading in headings)
+    lines = []
+    for row in rows:
+        cells = "".join(f"<td>{escape(cell) if place < 2 else cell}</td>" for place, cell in enumerate(row))
+        lines.append(f"<tr>{cells}</tr>")
+    return (
+        f'<details><summary>{title}</summary><div class="wide" role="region" tabindex="0" aria-label="{title}">'
+        f'<table class="plain"><thead><tr>{head}</tr></thead><tbody>{"".join(lines)}</tbody></table></div></details>'
+    )

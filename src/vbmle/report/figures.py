@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from vbmle.report.charts import Chart, Panel, Series
+from vbmle.report.charts import CROWD, Chart, Panel, Series
 from vbmle.report.styles import Style
 
 if TYPE_CHECKING:
@@ -73,9 +73,8 @@ def _legend(figure: Figure) -> None:
 def _panel(axes: Axes, panel: Panel, styles: Styles) -> None:
     for number, line in enumerate(panel.series):
         style = styles.get(line.agent, NOBODY)
-        {"lines": _line, "points": _points, "strip": _strip, "forest": _forest}[panel.form](
-            axes, line, style, number
-        )
+        draw_one = {"lines": _line, "points": _points, "strip": _strip, "forest": _forest}[panel.form]
+        draw_one(axes, line, style, number if panel.form in ("strip", "forest") else len(panel.series))
     axes.set_title(panel.title, fontsize="small")
     axes.set(xlabel=panel.x_label, ylabel=panel.y_label)
     axes.spines[["top", "right"]].set_visible(False)
@@ -90,10 +89,17 @@ def _panel(axes: Axes, panel: Panel, styles: Styles) -> None:
     _scales(axes, panel)
 
 
-def _line(axes: Axes, line: Series, style: Style, number: int) -> None:
+def _line(axes: Axes, line: Series, style: Style, among: int) -> None:
     dash = ":" if line.faint else style.line
     if line.low is not None and line.high is not None:
-        axes.fill_between(line.x, line.low, line.high, color=style.color, alpha=0.13, linewidth=0)
+        axes.fill_between(
+            line.x,
+            line.low,
+            line.high,
+            color=style.color,
+            alpha=0.13 if among <= CROWD else 0.05,
+            linewidth=0,
+        )
     axes.plot(
         line.x,
         line.y,
@@ -102,11 +108,11 @@ def _line(axes: Axes, line: Series, style: Style, number: int) -> None:
         linewidth=1.4 if line.faint else 2.2,
         label=line.name,
     )
-    if line.median is not None and not line.faint:
+    if line.median is not None and not line.faint and among <= CROWD:
         axes.plot(line.x, line.median, color=style.color, linestyle=dash, linewidth=0.9)
 
 
-def _points(axes: Axes, line: Series, style: Style, number: int) -> None:
+def _points(axes: Axes, line: Series, style: Style, among: int) -> None:
     bars = None
     if line.low is not None and line.high is not None:
         bars = np.maximum(np.nan_to_num([line.y - line.low, line.high - line.y]), 0.0)
@@ -123,7 +129,7 @@ def _points(axes: Axes, line: Series, style: Style, number: int) -> None:
         elinewidth=1.0,
         label=line.name,
     )
-    if line.median is not None:
+    if line.median is not None and among <= CROWD:
         axes.plot(line.x, line.median, color=style.color, linestyle=style.line, linewidth=0.9)
 
 

@@ -40,7 +40,7 @@ def write(sections: Sequence[Section], styles: Mapping[str, Style], path: Path) 
     """Write the page."""
     charts = [chart for section in sections for chart in section.charts]
     body = _body(sections, styles)
-    for points in (POINTS, POINTS // 2, POINTS // 4):
+    for points in (POINTS, 90, 60, 45, 30):
         content = _page(body, _data(charts, styles, points))
         if len(content.encode()) < LARGEST:
             break
@@ -162,7 +162,8 @@ def _bar(styles: Mapping[str, Style]) -> str:
         f'<fieldset class="boxes"><legend>Show these agents</legend>{boxes}'
         '<span><button type="button" data-all="agent">All</button> '
         '<button type="button" data-none="agent">None</button></span></fieldset></details>'
-        '<label>Regret axis <select id="scale"><option value="linear">linear</option>'
+        '<label>Regret axis <select id="scale"><option value="auto">automatic</option>'
+        '<option value="linear">linear</option>'
         '<option value="log">logarithmic</option></select></label></form>'
     )
 
@@ -280,4 +281,4 @@ def _cell(row: Row, key: str, table: Table) -> str:
 def _value(value: tables.Value) -> str:
     """What a cell is sorted by, where that is a number."""
     known = isinstance(value, int | float) and value == value
-    return f' data-value="{value:.6g}"' if known else ""
+    return f' data-value="{value:.5g}"' if known else ""

@@ -7,10 +7,11 @@
   const touch = window.matchMedia("(pointer: coarse)");
   const hidden = new Set();
   const drawn = new Set();
-  let logarithmic = false;
+  let scale = "auto"; // of regret
   let printing = false;
 
   const LIGHT = { ink: "#000000", soft: "#444444", line: "#d0d7de" };
+  const CROWD = 6; // more agents are drawn with paler bands and without their medians
   const PAPER_WIDTH = 670; // pixels across a printed page
   const LOWEST = -3; // the least power of ten that an axis of regret resolves; below it lies 0
   const CONFIG = {
@@ -64,7 +65,7 @@
 
   function vertical(panel, series) {
     if (panel.yScale === "log") return { place: (v) => (known(v) && v > 0 ? v : null), axis: { type: "log" } };
-    const bend = panel.yScale === "symlog" || (logarithmic && panel.kind === "regret");
+    const bend = panel.kind === "regret" && scale !== "auto" ? scale === "log" : panel.yScale === "symlog";
     const values = series.flatMap((s) => [].concat(s.y || [], s.high || [])).filter(known);
     const highest = values.length ? Math.max.apply(null, values) : 0;
     if (bend) return withNothing(highest);
@@ -82,14 +83,14 @@
     return lines.join("<br>");
   }
 
-  function band(x, series, place, color, floor) {
+  function band(x, series, place, color, floor, alpha) {
     const kept = x.map((_, n) => n).filter((n) => known(series.low[n]) && known(series.high[n]));
     const low = kept.map((n) => place(Math.max(series.low[n], floor)));
     const high = kept.map((n) => place(Math.max(series.high[n], floor)));
     const places = kept.map((n) => x[n]);
     return {
       x: places.concat(places.slice().reverse()), y: high.concat(low.reverse()), fill: "toself", mode: "lines",
-      fillcolor: translucent(color, 0.14), line: { width: 0 }, hoverinfo: "skip", showlegend: false,
+      fillcolor: translucent(color, alpha), line: { width: 0 }, hoverinfo: "skip", showlegend: false,
     };
   }
 
@@ -99,9 +100,10 @@
     const floor = panel.yScale === "log" && positive.length ? Math.min.apply(null, positive) / 3 : -Infinity;
     const traces = [];
     const points = panel.form === "points";
+    const few = new Set(series.map((s) => s.agent)).size <= CROWD;
     series.forEach((s) => {
       const style = look(s, colors), x = panel.xs[s.x];
-      if (s.low && !points) traces.push(band(x, s, up.place, style.color, floor));
+      if (s.low && !points) traces.push(band(x, s, up.place, style.color, floor, few ? 0.14 : 0.06));
     });
     series.forEach((s) => {
       const style = look(s, colors), x = panel.xs[s.x];
@@ -118,7 +120,7 @@
         };
       }
       traces.push(trace);
-      if (s.median && !s.faint) {
+      if (s.median && !s.faint && few) {
         traces.push({
           x: x, y: s.median.map(up.place), mode: "lines", hoverinfo: "skip", showlegend: false,
           line: { color: style.color, dash: style.dash, width: 1 },
@@ -165,8 +167,10 @@
     const names = series.map((s) => escaped(s.name).replace(/, (\d+ of \d+ at 0)$/, "<br><i>$1</i>"));
     const yaxis = { type: "linear", tickvals: names.map((_, n) => n), ticktext: names, range: [names.length - 0.4, -0.6] };
     const xaxis = strip ? right.axis : { type: "linear", range: [-0.03, 1.03] };
-    return { traces: traces, xaxis: xaxis, yaxis: yaxis, height: Math.max(strip ? 350 : 160, 80 + 38 * names.length) };
+    return { traces: traces, xaxis: xaxis, yaxis: yaxis, height: rowsHeight(names.length, strip ? 350 : 160) };
   }
+
+  const rowsHeight = (count, least) => Math.max(least, 80 + Math.min(38, 20 + 160 / count) * count);
 
   function draw(element) {
     const panel = data.charts[element.dataset.chart][element.dataset.panel];
@@ -176,7 +180,10 @@
     const axis = { gridcolor: colors.line, linecolor: colors.line, tickcolor: colors.line, zeroline: false, automargin: true,
       exponentformat: "power", tickfont: { size: printing ? 10 : 12 } };
     const title = (text) => ({ text: escaped(text), font: { size: printing ? 10 : 13 }, standoff: 8 });
-    const height = printing ? Math.round(0.72 * made.height) : made.height;
+    const beside = data.charts[element.dataset.chart].find((other) => other.form === "strip");
+    const tall = beside ? rowsHeight(beside.series.filter((s) => !hidden.has(s.agent)).length, 350) : 0;
+    const screen = Math.round(Math.max(made.height, Math.min(tall, 520))); // as high as what stands beside it
+    const height = printing ? Math.round(0.72 * screen) : screen;
     const layout = {
       height: height, margin: { l: 55, r: 14, t: 8, b: 46 }, hovermode: "closest", showlegend: false,
       paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", dragmode: touch.matches ? false : "zoom",
@@ -262,7 +269,7 @@
       form.addEventListener("submit", (event) => event.preventDefault());
       form.addEventListener("change", (event) => {
         if (event.target.id === "scale") {
-          logarithmic = event.target.value === "log";
+          scale = event.target.value;
           redraw();
         } else changed(form);
       });
