@@ -178,7 +178,7 @@
     const series = panel.series.filter((s) => !hidden.has(s.agent));
     const made = (panel.form === "strip" || panel.form === "forest" ? rows : lines)(panel, series, colors);
     const axis = { gridcolor: colors.line, linecolor: colors.line, tickcolor: colors.line, zeroline: false, automargin: true,
-      exponentformat: "power", tickfont: { size: printing ? 10 : 12 } };
+      exponentformat: "power", tickangle: 0, tickfont: { size: printing ? 10 : 12 } };
     const title = (text) => ({ text: escaped(text), font: { size: printing ? 10 : 13 }, standoff: 8 });
     const beside = data.charts[element.dataset.chart].find((other) => other.form === "strip");
     const tall = beside ? rowsHeight(beside.series.filter((s) => !hidden.has(s.agent)).length, 350) : 0;
