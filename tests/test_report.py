@@ -329,12 +329,12 @@ def test_columns_that_some_trials_lack_are_left_out():
 def with_columns(name: str = "made up", **facts: float) -> WorldRuns:
     """Two agents: one with a single theta, one with a theta per (s,a); distances fall like 1/t."""
     results = made_up({("w", "one"): [1.0, 2.0], ("w", "many"): [1.0, 2.0]}, name=name, horizon=50)
-    for record in results.records:
+    for place, record in enumerate(results.records):
         steps = np.arange(1, 51)
         record.columns["distance"] = 1.0 / steps
         record.columns["distance_mean"] = (3.0 if record.trial.agent == "many" else 1.0) / steps
         record.columns["mle_error"] = np.full(50, 2.0)
-        record.facts.update(facts)  # type: ignore[arg-type]
+        results.records[place] = dataclasses.replace(record, facts={**record.facts, **facts})
     return data.by_world(results)[0]
 
 

@@ -191,7 +191,9 @@ def cost(worlds: Sequence[WorldRuns]) -> Chart | None:
         "Seconds per step of each agent, mean over the trials with its 95% interval, both axes logarithmic. Timings "
         "are of this machine and of whatever else it was doing."
     )
-    return Chart(stem(worlds[0].experiment, "cost"), "cost", "", "Seconds per step against size", caption, panels)
+    return Chart(
+        stem(worlds[0].experiment, "cost"), "cost", "", "Seconds per step against size", caption, panels
+    )
 
 
 def _standing_still(worlds: Sequence[WorldRuns], key: str) -> list[list[WorldRuns]]:

@@ -209,7 +209,7 @@ def mle_error(world: WorldRuns) -> Chart | None:
     ]
     if not series:
         return None
-    p_min = float(world.facts.get("p_min_true") or 0.0)
+    p_min = world.p_min
     if p_min > 0.0:
         steps = series[0].x
         limit = bound(steps, int(world.facts["dimension"]), p_min)

@@ -61,8 +61,8 @@ class WorldRuns:
 
     experiment: str
     label: str
-    facts: Mapping[str, Any]
-    """States, actions, dimension, and what else is known."""
+    facts: Mapping[str, float]
+    """States, actions, dimension, and what else is known, of the first trial's world."""
     planned: int
     horizon: int
     agents: dict[str, Runs]
@@ -71,6 +71,8 @@ class WorldRuns:
     """How the world was made."""
     references: frozenset[str] = frozenset()
     """Labels of the agents that only serve as a measure."""
+    p_min: float = 0.0
+    """The smallest positive transition probability of the truth, the median over trials; 0 if not on record."""
 
     @property
     def size(self) -> str:
@@ -99,29 +101,26 @@ def by_world(results: Results) -> list[WorldRuns]:
     for world, choice in experiment.worlds.items():
         here = {agent: cells[world, agent] for agent in experiment.agents if (world, agent) in cells}
         if here:
-            facts = _facts([record for records in here.values() for record in records])
-            agents = {agent: _runs(records) for agent, records in here.items()}
+            every = [record for records in here.values() for record in records]
             found.append(
                 WorldRuns(
-                    experiment.name,
-                    world,
-                    facts,
-                    experiment.trials,
-                    experiment.horizon,
-                    agents,
-                    choice,
-                    references,
+                    experiment=experiment.name,
+                    label=world,
+                    facts=every[0].facts,
+                    planned=experiment.trials,
+                    horizon=experiment.horizon,
+                    agents={agent: _runs(records) for agent, records in here.items()},
+                    choice=choice,
+                    references=references,
+                    p_min=_p_min(every),
                 )
             )
     return found
 
 
-def _facts(records: Sequence[Record]) -> dict[str, Any]:
-    """Those of the first record, but of p_min the median: every trial may draw a world of its own."""
-    found: dict[str, Any] = dict(records[0].facts)
-    if "p_min_true" in found:
-        found["p_min_true"] = float(np.median([record.facts["p_min_true"] for record in records]))
-    return found
+def _p_min(records: Sequence[Record]) -> float:
+    """The median over trials, which may all have drawn a world of their own; 0 where it was not recorded."""
+    return float(np.median([record.facts.get("p_min_true", 0.0) for record in records]))
 
 
 def _runs(records: Sequence[Record]) -> Runs:
@@ -130,8 +129,7 @@ def _runs(records: Sequence[Record]) -> Runs:
     steps = reduce(np.intersect1d, [record.steps for record in ordered])
     names = [name for name in ordered[0].columns if all(name in record.columns for record in ordered)]
     columns = {
-        name: np.stack([r.columns[name][np.searchsorted(r.steps, steps)] for r in ordered])
-        for name in names
+        name: np.stack([r.columns[name][np.searchsorted(r.steps, steps)] for r in ordered]) for name in names
     }
     return Runs(np.array([record.trial.index for record in ordered]), steps, columns)
 

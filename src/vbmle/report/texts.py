@@ -36,6 +36,16 @@ TEXTS: dict[str, Text] = {
         "The worlds are random networks, freshly drawn for every trial. They hardly need exploration: where maximum "
         "likelihood does as well as VBMLE, that is what to expect, and no sign of a fault.",
     ),
+    "compare": Text(
+        "All agents compared",
+        "Every agent as it comes and, where it has a knob, tuned for each world on other seeds. Oracle knows the truth "
+        "and Random ignores it: they are there as a measure.",
+    ),
+    "tuning": Text(
+        "How the tuned values were chosen",
+        "Every value of a stated grid, on worlds and luck of their own. What won here is the tuned agent above.",
+        kinds=(),
+    ),
     "study": Text(
         "What the maximiser and the bias do to regret",
         "VBMLE with searches of different thoroughness and with different weights of the bias.",
