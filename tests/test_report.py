@@ -1,20 +1,20 @@
 """The report on synthetic records whose truth is known."""
 
 import csv
+import dataclasses
 import re
 from html.parser import HTMLParser
 from pathlib import Path
+from urllib.parse import unquote
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from matplotlib import colors, image
-from scipy import stats
 
 from vbmle.experiments.spec import Choice, Experiment
 from vbmle.experiments.store import Record, Results, Store
-from vbmle.report import data, figures, statistics, summary, tables, write
+from vbmle.report import across, charts, data, figures, styles, summary, tables, texts, write
+from vbmle.report import page as page_module
 from vbmle.report.data import WorldRuns
 
 Losses = dict[tuple[str, str], list[float | None]]
@@ -52,58 +52,6 @@ def saved(folder: Path, results: Results) -> Path:
 
 def worlds_of(losses: Losses, **settings: object) -> list[WorldRuns]:
     return data.by_world(made_up(losses, **settings))
-
-
-# Statistics
-
-
-@given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=60))
-def test_iqm_is_the_trimmed_mean(values: list[float]):
-    scale = max(1.0, max(abs(value) for value in values))
-    assert abs(statistics.iqm(np.array(values)) - stats.trim_mean(values, 0.25)) <= 1e-10 * scale
-
-
-@pytest.mark.parametrize("count", [8, 20])
-def test_intervals_cover_normal_means_at_their_rate(count: int):
-    """4000 samples: the rate lies within 4 standard errors of .95, plus .01 for an interval that is not exact."""
-    rng = np.random.default_rng(1)
-    samples = rng.normal(3.0, 2.0, (count, 4000))
-    low, high = statistics.mean_band(samples)
-    covered = np.mean((low <= 3.0) & (high >= 3.0))
-    assert abs(covered - 0.95) <= 0.01 + 4.0 * np.sqrt(0.95 * 0.05 / 4000)
-
-
-def test_plain_percentile_intervals_would_be_too_narrow():
-    """Why the quantiles are expanded: for n = 5 SciPy's percentile interval covers much less than 95%."""
-    rng = np.random.default_rng(1)
-    samples = rng.normal(size=(400, 5))
-    plain = stats.bootstrap((samples,), np.mean, axis=1, n_resamples=500, method="percentile", rng=1)
-    ours = statistics.mean_band(samples.T)
-    low, high = plain.confidence_interval
-    assert np.mean((low <= 0.0) & (high >= 0.0)) < 0.9
-    assert np.all(ours[1] - ours[0] > high - low)
-
-
-def test_for_many_trials_the_interval_is_the_plain_bootstrap():
-    values = np.random.default_rng(2).exponential(size=400)
-    plain = stats.bootstrap((values,), np.mean, n_resamples=10_000, method="percentile", rng=3)
-    ours = statistics.mean_interval(values)
-    error = values.std(ddof=1) / np.sqrt(len(values))
-    # Two resamplings of 10,000 differ by about 2% of a standard error; expansion at n = 400 adds less than that.
-    assert abs(ours.low - plain.confidence_interval.low) < 0.1 * error
-    assert abs(ours.high - plain.confidence_interval.high) < 0.1 * error
-
-
-def test_intervals_move_and_stretch_with_the_data():
-    values = np.random.default_rng(4).normal(size=12)
-    one, two = statistics.mean_interval(values), statistics.mean_interval(5.0 + 2.0 * values)
-    np.testing.assert_allclose([5.0 + 2.0 * one.low, 5.0 + 2.0 * one.high], [two.low, two.high], atol=1e-10)
-
-
-def test_one_trial_has_a_mean_and_no_interval():
-    only = statistics.mean_interval(np.array([2.0]))
-    assert only.mean == 2.0
-    assert np.isnan([only.low, only.high, statistics.std(np.array([2.0]))]).all()
 
 
 # Tables
@@ -192,11 +140,47 @@ def test_the_summary_says_so_where_the_baseline_does_as_well():
         ("loss", "base"): [*same],
     }
     text = told(losses)
-    assert "Ours and base cannot be told apart in tie" in text
+    assert "they cannot be told apart in tie" in text
     assert re.search(
-        r"in win ours lost less, by 10 on average \(95% interval [\d.]+ to [\d.]+; less in 4 of 4", text
+        r"ours against base: ours lost less in win, by 10 on average "
+        r"\(95% interval [\d.]+ to [\d.]+; less in 4 of 4",
+        text,
     )
-    assert "in loss base lost less, by 10 on average" in text
+    assert "base lost less in loss, by 10 on average" in text
+    assert "ours in 2 and base in 2 of 3 worlds; alone at the top: ours in win and base in loss" in text
+
+
+def test_the_summary_says_where_exploration_was_not_needed():
+    same: list[float | None] = [0.0, 0.5, 0.1, 3.0]
+    worse: list[float | None] = [10.0, 11.0, 10.5, 12.0]
+    losses: Losses = {("easy", "VBMLE"): same, ("easy", "maximum likelihood"): [*same]}
+    losses |= {("trap", "VBMLE"): same, ("trap", "maximum likelihood"): worse}
+    assert "which does not explore, is among the best in easy: nothing there shows a need" in told(losses)
+
+
+def test_with_many_worlds_the_summary_counts_them():
+    losses: Losses = {}
+    for number in range(9):
+        gap = float(number + 1)
+        losses |= {
+            (f"w{number}", "a"): [1.0, 2.0, 3.0],
+            (f"w{number}", "b"): [1.0 + gap, 2.0 + gap, 3.5 + gap],
+        }
+    worlds = worlds_of(losses)
+    text = " ".join(summary.sentences(worlds, tables.pairs(worlds)))
+    assert "a lost less in 9 of 9 worlds, by 1.2 in w0 to 9.2 in w8 on average" in text
+    assert "; less in" not in text
+    assert "took from 2 ms in w0 to 2 ms in w8" in text
+
+
+def test_measures_do_not_win():
+    """Oracle is the best by design: it must not take the place of an agent that learns."""
+    spec_losses: Losses = {("w", "a"): [1.0, 2.0], ("w", "the best"): [0.0, 0.0]}
+    (world,) = worlds_of(spec_losses)
+    rows = tables.pairs([world])
+    assert summary.among_the_best(world, rows) == ["the best"]
+    marked = dataclasses.replace(world, references=frozenset({"the best"}))
+    assert summary.among_the_best(marked, rows) == ["a"]
 
 
 def test_the_summary_warns_of_missing_trials_and_of_tails():
@@ -215,39 +199,47 @@ def test_the_summary_of_nothing_says_so():
 
 @pytest.mark.parametrize("values", [[3.0, 0.0, 7.0], [0.0, 0.0], [1e-7], [2.0, None]], ids=str)
 def test_every_agent_can_be_seen(tmp_path: Path, values: list[float | None]):
+    names = [f"agent {n}" for n in range(3)]
     losses: Losses = {
-        ("w", f"agent {n}"): [v if v is None else v * (1.0 + n) for v in values] for n in range(3)
+        ("w", name): [v if v is None else v * (1.0 + n) for v in values] for n, name in enumerate(names)
     }
-    (picture,) = figures.write(worlds_of(losses), tmp_path, "made up")
-    pixels = image.imread(picture.png)[..., :3]
-    assert picture.png.with_suffix(".pdf").stat().st_size > 1000
-    for color, _, _ in figures.STYLES[:3]:
-        near = np.abs(pixels - colors.to_rgb(color)).max(axis=-1) < 0.02
-        assert near.sum() > 50, f"{color} is not in the picture"
+    looks = styles.assign(names)
+    (chart,) = [charts.regret(world) for world in worlds_of(losses)]
+    figures.write([chart], tmp_path, looks)
+    pixels = image.imread(tmp_path / f"{chart.stem}.png")[..., :3]
+    assert (tmp_path / f"{chart.stem}.pdf").stat().st_size > 1000
+    for look in looks.values():
+        near = np.abs(pixels - colors.to_rgb(look.color)).max(axis=-1) < 0.02
+        assert near.sum() > 50, f"{look.color} is not in the picture"
 
 
 def test_axes_are_labelled_with_units():
     (world,) = worlds_of({("net", "a"): [1.0, 2.0], ("net", "b"): [1.0, 3.0]})
-    figure = figures.draw(world)
+    figure = figures.draw(charts.regret(world), styles.assign(["a", "b"]))
     left, right = figure.axes
     assert (left.get_xlabel(), left.get_ylabel()) == ("step t", "cumulative regret (units of reward)")
-    assert "t = 6" in right.get_ylabel()
-    assert figure.get_suptitle() == "net: S = 3, A = 2, d = 5, 2 trials"
-    assert [text.get_text() for text in figure.legends[0].get_texts()][:2] == ["a", "b"]
+    assert "t = 6" in right.get_xlabel()
+    assert figure.get_suptitle() == "net: S = 3, A = 2, d = 5"
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["a", "b"]
 
 
 class Links(HTMLParser):
-    """Collects what a page would fetch, and checks that elements are closed in order."""
+    """Collects what a page fetches and links to, and checks that elements are closed in order."""
 
-    void = ("meta", "img")
+    void = ("meta", "img", "input", "link")
 
     def __init__(self) -> None:
         super().__init__()
         self.fetched: list[str] = []
+        self.linked: list[str] = []
         self.open: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.fetched += [value or "" for key, value in attrs if key in ("src", "href")]
+        for key, value in attrs:
+            if key == "src" or (key == "href" and tag == "link"):
+                self.fetched.append(value or "")
+            elif key == "href":
+                self.linked.append(value or "")
         if tag not in self.void:
             self.open.append(tag)
 
@@ -255,19 +247,178 @@ class Links(HTMLParser):
         assert self.open.pop() == tag
 
 
-def test_the_page_is_whole_and_fetches_nothing(tmp_path: Path):
-    losses: Losses = {("<w> & co", "a"): [1.0, 2.0, 0.0], ("<w> & co", "b"): [1.0, 3.0, 0.5]}
+def without_scripts(page: str) -> str:
+    return re.sub(r"<script.*?</script>", "", page, flags=re.DOTALL)
+
+
+def test_the_page_is_whole_and_its_links_lead_somewhere(tmp_path: Path):
+    losses: Losses = {("<w> & co", "a"): [1.0, 2.0, 0.0], ("<w> & co", "</script>"): [1.0, 3.0, None]}
     page = write(saved(tmp_path, made_up(losses))).read_text()
     parser = Links()
     parser.feed(page)
     assert parser.open == []
-    assert len(parser.fetched) == 1
-    assert parser.fetched[0].startswith("data:image/png;base64,")
-    assert "url(" not in page
-    assert "&lt;w&gt; &amp; co" in page
-    assert "<w>" not in page
+    assert parser.fetched[0] == "data:,"  # no icon
+    assert all(name.startswith("figures/") for name in parser.fetched[1:])  # where there is no script
+    for link in [*parser.fetched[1:], *parser.linked]:
+        if link.startswith("#"):
+            assert f'id="{link[1:]}"' in page
+        else:
+            assert (tmp_path / unquote(link)).is_file(), link
+    records = [link for link in parser.linked if link.endswith(".parquet")]
+    assert len(records) == len(set(records)) == 5
+    body = without_scripts(page)
+    assert "url(" not in body
+    assert "&lt;w&gt; &amp; co" in body
+    assert "<w>" not in page.replace("window.", "")
+    assert page.count("</script>") == 3  # data, plotly, ours: no label has ended one early
+
+
+def test_seeds_and_versions_are_at_the_end(tmp_path: Path):
+    results = made_up({("w", "a"): [1.0, 2.0], ("w", "b"): [1.0, 2.0]})
+    page = write(saved(tmp_path, results)).read_text()
+    end = page[page.index('id="run"') :]
+    for record in results.records:
+        assert str(record.trial.chance) in end
+    assert f"numpy {np.__version__}" in end
+    assert "closed_loop_trap()" in end
 
 
 def test_a_report_without_any_record_says_so(tmp_path: Path):
     page = write(saved(tmp_path, made_up({("w", "a"): [None, None]}))).read_text()
     assert "No trial is complete yet." in page
+
+
+def test_a_large_page_stays_small_by_drawing_fewer_points(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    folder = saved(tmp_path, made_up({("w", "a"): [1.0, 2.0], ("w", "b"): [1.5, 2.0]}, horizon=400))
+    full = write(folder).stat().st_size
+    monkeypatch.setattr(page_module, "LARGEST", full - 1000)
+    assert write(folder).stat().st_size < full - 1000
+
+
+# What is drawn
+
+
+def test_a_label_looks_the_same_wherever_it_is():
+    few, many = styles.assign(["UCLK", "x", "VBMLE"]), styles.assign(["VBMLE", "a", "b", "c", "UCLK"])
+    assert few["VBMLE"] == many["VBMLE"]
+    assert few["UCLK"] == many["UCLK"]
+
+
+def test_twenty_agents_can_be_told_apart():
+    looks = styles.assign([f"agent {n}" for n in range(20)])
+    assert len(set(looks.values())) == 20
+    lines = {(look.color, look.dash) for look in looks.values()}
+    markers = {(look.color, look.marker) for look in looks.values()}
+    assert len(lines) == len(markers) == 20
+
+
+def test_steps_need_not_be_all_recorded():
+    """Seconds are means since the recorded step before: 9 steps of 1 and one of 11 make 2 a step."""
+    runs = data.Runs(np.array([0]), np.array([9, 10]), {"seconds": np.array([[1.0, 11.0]])})
+    assert runs.seconds_per_step[0] == pytest.approx(2.0, abs=1e-12)
+
+
+def test_columns_that_some_trials_lack_are_left_out():
+    results = made_up({("w", "a"): [1.0, 2.0]})
+    results.records[0].columns["distance"] = np.ones(6)
+    (world,) = data.by_world(results)
+    assert set(world.agents["a"].columns) == {"regret", "seconds"}
+    assert texts.kinds(texts.Text("t"), [world]) == ["regret"]
+
+
+def with_columns(name: str = "made up", **facts: float) -> WorldRuns:
+    """Two agents: one with a single theta, one with a theta per (s,a); distances fall like 1/t."""
+    results = made_up({("w", "one"): [1.0, 2.0], ("w", "many"): [1.0, 2.0]}, name=name, horizon=50)
+    for place, record in enumerate(results.records):
+        steps = np.arange(1, 51)
+        record.columns["distance"] = 1.0 / steps
+        record.columns["distance_mean"] = (3.0 if record.trial.agent == "many" else 1.0) / steps
+        record.columns["mle_error"] = np.full(50, 2.0)
+        results.records[place] = dataclasses.replace(record, facts={**record.facts, **facts})
+    return data.by_world(results)[0]
+
+
+def test_an_agent_with_many_thetas_has_two_lines_of_distance():
+    chart = charts.distance(with_columns())
+    assert chart is not None
+    names = [line.name for line in chart.panels[0].series]
+    assert names == ["one", "many, least over (s,a)", "many, mean over (s,a)"]
+    np.testing.assert_allclose(chart.panels[0].series[2].y, 3.0 * chart.panels[0].series[1].y, rtol=1e-12)
+
+
+def test_the_bound_is_drawn_where_there_is_one_and_said_to_be_infinite_where_not():
+    """beta_t by hand for d = 5, p_min = 0.1, lambda = 1, L^2 = d: 37 * 25 / 0.01 * log(1 + t) * log 10."""
+    chart = charts.mle_error(with_columns(p_min_true=0.1))
+    assert chart is not None
+    limit = chart.panels[0].series[-1]
+    assert limit.y[-1] == pytest.approx(92_500.0 * np.log(51.0) * np.log(10.0), rel=1e-12)
+    assert f"is {tables.text(float(limit.y[-1]) / 2.0)} times as large" in chart.caption
+    other = charts.mle_error(with_columns())
+    assert other is not None
+    assert len(other.panels[0].series) == 2
+    assert "it is infinite" in other.caption
+
+
+def swept(agents: tuple[str, ...] = ("a", "b")) -> Results:
+    """Regret that is proportional to the gap's square, over three gaps and two dimensions."""
+    worlds = {
+        f"d={d} gap={gap}": Choice("hypercube", {"dimension": d, "gap": gap})
+        for d in (2, 4)
+        for gap in (0.9, 0.1, 0.3)
+    }
+    spec = Experiment(
+        name="swept",
+        worlds=worlds,
+        agents={a: Choice("MaximumLikelihood") for a in agents},
+        trials=3,
+        horizon=4,
+    )
+    records = []
+    for trial in spec.plan():
+        settings = trial.world_choice.settings
+        loss = settings["gap"] ** 2 * (1.0 + trial.index)
+        columns = {"regret": loss * np.arange(1, 5) / 4, "seconds": np.full(4, 1e-3 * settings["dimension"])}
+        facts = {"states": 2, "actions": 2 ** (settings["dimension"] - 1), "dimension": settings["dimension"]}
+        records.append(Record(trial, columns, facts))
+    return Results(spec, records, {}, [])
+
+
+def test_a_sweep_is_found_and_drawn_in_order():
+    worlds = data.by_world(swept())
+    found = data.sweeps(worlds, "gap")
+    assert [(sweep.fixed, sweep.values.tolist()) for sweep in found] == [
+        ({"dimension": 2}, [0.1, 0.3, 0.9]),
+        ({"dimension": 4}, [0.1, 0.3, 0.9]),
+    ]
+    assert len(data.sweeps(worlds)) == 2 + 3  # the dimension was varied at three gaps
+    line = across.along(found[0]).panels[0].series[0]
+    np.testing.assert_allclose(line.y, 2.0 * line.x**2, rtol=1e-12)  # trials lose 1, 2, 3 times the square
+    (row, *_) = tables.trends(worlds, "gap")
+    assert row["exponent"] == pytest.approx(2.0, abs=1e-10)
+
+
+def test_an_experiment_gets_the_figures_its_records_are_good_for():
+    worlds = data.by_world(swept())
+    assert texts.kinds(texts.Text("t"), worlds) == ["regret", "parameter", "profile", "improvement"]
+    assert texts.kinds(texts.Text("t", kinds=("cost", "regret")), worlds) == ["regret", "cost"]
+    made = across.build(worlds, texts.KINDS, texts.Text("t"))
+    assert len({chart.stem for chart in made}) == len(made)  # no file is written twice
+    assert {chart.kind for chart in made} == set(texts.KINDS) - {"distance", "mle_error"}
+
+
+def test_cost_is_drawn_against_what_was_varied_alone():
+    """In the hypercube actions and dimension grow together, so neither alone: against the size of the features."""
+    chart = across.cost(data.by_world(swept()))
+    assert chart is not None
+    (panel,) = chart.panels
+    line = panel.series[0]
+    assert set(line.x) == {4.0 * 2 * 2, 4.0 * 8 * 4}
+    assert line.y.min() == pytest.approx(2e-3, rel=1e-9)
+    assert line.y.max() == pytest.approx(4e-3, rel=1e-9)
+
+
+def test_a_family_of_experiments_shares_its_text():
+    assert texts.of("study-river").title == f"{texts.TEXTS['study'].title}: river"
+    assert texts.of("mine").title == "mine"
+    order = sorted(["zebra", "study-river", "paper", "ant"], key=texts.place)
+    assert order == ["paper", "study-river", "ant", "zebra"]

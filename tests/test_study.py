@@ -169,7 +169,8 @@ def test_a_damaged_audit_is_done_again(folder: Path, tmp_path: Path):
 
 def runs(final: list[float]) -> Runs:
     regret = np.outer(final, [0.5, 1.0])
-    return Runs(np.arange(len(final)), regret, np.full(regret.shape, 0.001))
+    columns = {"regret": regret, "seconds": np.full(regret.shape, 0.001)}
+    return Runs(np.arange(len(final)), np.arange(1, 3), columns)
 
 
 def world(agents: dict[str, list[float]], label: str = "here") -> WorldRuns:

@@ -8,15 +8,16 @@ from pathlib import Path
 def write(folder: Path) -> Path:
     """Make DIR/figures, DIR/tables and DIR/report.html from the records in DIR; returns the page."""
     from vbmle.experiments.store import load
-    from vbmle.report import data, figures, page, tables
+    from vbmle.report import figures, page, section, styles, tables, texts
 
+    found = sorted(load(folder), key=lambda results: texts.place(results.experiment.name))
+    looks = styles.assign(agent for results in found for agent in results.experiment.agents)
     sections = []
-    for results in load(folder):
-        worlds = data.by_world(results)
-        pictures = figures.write(worlds, folder / "figures", results.experiment.name)
-        regret, pairs = tables.regret(worlds), tables.pairs(worlds)
-        tables.write(regret, folder / "tables" / f"{results.experiment.name}-regret.csv")
-        tables.write(pairs, folder / "tables" / f"{results.experiment.name}-pairs.csv")
-        tables.show(regret, tables.REGRET, f"Regret after {results.experiment.horizon} steps")
-        sections.append(page.Section(results, worlds, pictures, regret, pairs))
-    return page.write(sections, folder / "report.html")
+    for results in found:
+        made = section.build(results)
+        figures.write(made.charts, folder / "figures", looks)
+        for table in made.tables:
+            tables.write(table.rows, folder / "tables" / table.file)
+        tables.show(made.tables[0].rows, tables.REGRET, f"Regret after {results.experiment.horizon} steps")
+        sections.append(made)
+    return page.write(sections, looks, folder / "report.html")

@@ -123,7 +123,7 @@ def as_row(line: Line) -> tables.Row:
 
 
 def _interval(found: Interval | None) -> str:
-    return "" if found is None else f"{_short(found.mean)} [{_short(found.low)}, {_short(found.high)}]"
+    return "" if found is None else f"{_short(found.value)} [{_short(found.low)}, {_short(found.high)}]"
 
 
 def _told(lead: Interval | None) -> str:
@@ -170,7 +170,7 @@ def draw(world: WorldRuns, lines: Sequence[Line]) -> Figure:
     """Regret of every agent, as it comes and tuned, on one axis; agents that lost least when tuned on top."""
     from matplotlib.figure import Figure
 
-    ordered = sorted(lines, key=lambda line: (line.tuned or line.untuned).mean, reverse=True)
+    ordered = sorted(lines, key=lambda line: (line.tuned or line.untuned).value, reverse=True)
     figure = Figure(figsize=(8.0, 0.42 * len(lines) + 1.6), layout="constrained")
     axes = figure.subplots()
     for place, line in enumerate(ordered):
@@ -180,11 +180,11 @@ def draw(world: WorldRuns, lines: Sequence[Line]) -> Figure:
         ):
             if found is not None:
                 axes.plot([found.low, found.high], [place + shift] * 2, color=color, linewidth=2.0, alpha=0.6)
-                axes.plot(found.mean, place + shift, marker, color=color, markersize=6)
+                axes.plot(found.value, place + shift, marker, color=color, markersize=6)
     axes.plot([], [], "o", color=ORANGE, label="as it comes")
     axes.plot([], [], "D", color=BLUE, label="tuned on other seeds")
     largest = max(
-        line.untuned.high if np.isfinite(line.untuned.high) else line.untuned.mean for line in lines
+        line.untuned.high if np.isfinite(line.untuned.high) else line.untuned.value for line in lines
     )
     axes.set_xscale("symlog", linthresh=max(largest, 1.0) / 1000.0)
     axes.set_xlim(left=0.0)

@@ -1,123 +1,284 @@
-"""One self-contained page: a summary in plain words, the figures, the tables, and what was run. No network."""
+"""One self-contained page: a summary in plain words, figures, tables, and what was run. No network."""
 
 from __future__ import annotations
 
-import base64
+import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from html import escape
+from importlib.resources import files
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from vbmle.experiments.spec import Experiment
-from vbmle.experiments.store import Results
-from vbmle.report import summary, tables
-from vbmle.report.data import WorldRuns
-from vbmle.report.figures import Picture
+from vbmle.report import ending, summary, tables
+from vbmle.report.charts import POINTS, Chart, Panel, Series, thin
+from vbmle.report.markup import legend, swatches
+from vbmle.report.section import Section, Table
+from vbmle.report.styles import Style
 from vbmle.report.tables import Row
+from vbmle.validation import Floats
 
-STYLE = """
-:root { color-scheme: light dark; --ink: #1b1f24; --paper: #fff; --soft: #57606a; --line: #d0d7de; --tint: #f3f5f7; }
-@media (prefers-color-scheme: dark) {
-  :root { --ink: #e6e8eb; --paper: #14171a; --soft: #9aa4ae; --line: #343b42; --tint: #1d2226; }
+TITLE = "Regret of value-biased maximum likelihood"
+LARGEST = 4_000_000
+"""Bytes of a page; curves get fewer points until it fits."""
+
+WORDS = ("world", "agent", "against", "parameter", "worlds")
+HEADINGS = {
+    "regret": "Regret step by step",
+    "parameter": "Regret against a parameter",
+    "profile": "Across all worlds",
+    "improvement": "",  # stands below the profile
+    "distance": "Distance to the truth",
+    "mle_error": "Error of the maximum likelihood estimate",
+    "cost": "Cost per step",
 }
-body { margin: 0 auto; padding: 1rem 1rem 4rem; max-width: 64rem; background: var(--paper); color: var(--ink);
-       font: 1rem/1.55 system-ui, sans-serif; }
-h1 { font-size: 1.6rem; line-height: 1.25; } h2 { font-size: 1.2rem; margin-top: 2.2rem; }
-.summary { background: var(--tint); border-radius: .5rem; padding: .3rem 1.2rem; }
-.summary li { margin: .5rem 0; } .summary li:first-child { font-weight: 600; }
-figure { margin: 1.5rem 0; }
-figure img { width: 100%; min-width: 40rem; height: auto; display: block; background: #fff; border-radius: .4rem; }
-figcaption, .note { color: var(--soft); font-size: .9rem; }
-.wide { overflow-x: auto; } table { border-collapse: collapse; font-size: .88rem; white-space: nowrap; }
-th, td { padding: .3rem .6rem; text-align: right; font-variant-numeric: tabular-nums; }
-th { vertical-align: bottom; white-space: normal; border-bottom: 2px solid var(--line); }
-.words { text-align: left; } tr.first td { border-top: 1px solid var(--line); }
-dt { font-weight: 600; } dd { margin: 0 0 .4rem 0; overflow-wrap: anywhere; }
-@media print { body { max-width: none; } figure, tr { break-inside: avoid; } }
-"""
-WORDS = ("world", "agent", "against")
 
 
-@dataclass(frozen=True, eq=False)
-class Section:
-    """One experiment on the page."""
-
-    results: Results
-    worlds: Sequence[WorldRuns]
-    pictures: Sequence[Picture]
-    regret: Sequence[Row]
-    pairs: Sequence[Row]
-
-
-def write(sections: Sequence[Section], path: Path) -> Path:
+def write(sections: Sequence[Section], styles: Mapping[str, Style], path: Path) -> Path:
     """Write the page."""
-    title = "Regret of value-biased maximum likelihood"
-    body = "\n".join(_section(section) for section in sections)
-    path.write_text(
-        f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>{title}</title>\n'
-        f'<meta name="viewport" content="width=device-width, initial-scale=1">\n<style>{STYLE}</style>\n</head>\n'
-        f"<body>\n<h1>{title}</h1>\n{body}\n</body>\n</html>\n",
-        encoding="utf-8",
-    )
+    charts = [chart for section in sections for chart in section.charts]
+    body = _body(sections, styles)
+    for points in (POINTS, 90, 60, 45, 30):
+        content = _page(body, _data(charts, styles, points))
+        if len(content.encode()) < LARGEST:
+            break
+    path.write_text(content, encoding="utf-8")
     return path
 
 
-def _section(section: Section) -> str:
-    experiment = section.results.experiment
+def _page(body: str, data: str) -> str:
+    assets = files("vbmle.report") / "assets"
+    style, script, plotly = (
+        (assets / name).read_text(encoding="utf-8") for name in ("page.css", "page.js", "plotly-basic.min.js")
+    )
+    return (
+        f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>{TITLE}</title>\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f'<link rel="icon" href="data:,">\n<style>\n{style}</style>\n</head>\n<body>\n{body}\n'
+        f'<script type="application/json" id="data">{data}</script>\n'
+        f"<script>{plotly}</script>\n<script>\n{script}</script>\n</body>\n</html>\n"
+    )
+
+
+# What is drawn by page.js
+
+
+def _data(charts: Sequence[Chart], styles: Mapping[str, Style], points: int) -> str:
+    """Everything that page.js draws, as JSON that cannot end the script element it stands in."""
+    looks = {agent: {"color": s.color, "dash": s.dash, "marker": s.marker} for agent, s in styles.items()}
+    content = {
+        "agents": looks,
+        "charts": [[_panel_data(chart.kind, panel, points) for panel in chart.panels] for chart in charts],
+    }
+    return json.dumps(content, separators=(",", ":")).replace("<", "\\u003c")
+
+
+def _panel_data(kind: str, panel: Panel, points: int) -> dict[str, Any]:
+    places: list[list[float | None]] = []
+    series = []
+    for line in panel.series:
+        shown = thin(len(line.x), points) if panel.form == "lines" else np.arange(len(line.x))
+        x = _numbers(line.x[shown])
+        if x not in places:
+            places.append(x)
+        entry: dict[str, Any] = {"agent": line.agent, "name": line.name, "x": places.index(x)}
+        for name in ("y", "low", "high", "median"):
+            values = getattr(line, name)
+            if values is not None and np.isfinite(values).any():
+                entry[name] = _numbers(values[shown])
+        series.append(entry | ({"faint": True} if line.faint else {}))
+    return {
+        **{"kind": kind, "form": panel.form, "xLabel": panel.x_label, "yLabel": panel.y_label},
+        **{
+            "xScale": panel.x_scale,
+            "yScale": panel.y_scale,
+            "mark": panel.mark,
+            "xs": places,
+            "series": series,
+        },
+    }
+
+
+def _numbers(values: Floats) -> list[float | None]:
+    """Four digits, whole numbers in full; null for what is no number."""
+    found: list[float | None] = []
+    for value in values.tolist():
+        if not np.isfinite(value):
+            found.append(None)
+        elif value == round(value) and abs(value) < 1e9:
+            found.append(int(value))
+        else:
+            found.append(float(f"{value:.4g}"))
+    return found
+
+
+# The page
+
+
+def _body(sections: Sequence[Section], styles: Mapping[str, Style]) -> str:
+    told, entries = [], []
+    for section in sections:
+        lines = "".join(
+            f"<li>{escape(line)}</li>" for line in summary.headline(section.worlds, section.pairs)
+        )
+        link = f'<a href="#{escape(section.key)}">{escape(section.text.title)}</a>'
+        told.append(f"<h3>{link}</h3><ul>{lines}</ul>")
+        entries.append(f"<li>{link}</li>")
+    number = 0
+    parts = []
+    for section in sections:
+        parts.append(_section(section, styles, number))
+        number += len(section.charts)
+    return "\n".join(
+        [
+            swatches(styles),
+            '<a class="skip" href="#main">Skip to the results</a>',
+            f"<header><h1>{TITLE}</h1>",
+            '<p class="note">Regret is what was lost against the best policy: exact, without sampling noise, in units '
+            "of reward; less is better. Agents meet the same worlds with the same luck, so differences are paired. "
+            "Intervals are 95% bootstrap intervals. “Surely” means that such an interval excludes 0, one comparison "
+            "at a time.</p></header>",
+            f'<section class="summary" aria-labelledby="short"><h2 id="short">In short</h2>{"".join(told)}</section>',
+            f'<nav aria-label="Contents"><ul>{"".join(entries)}<li><a href="#run">What was run</a></li></ul></nav>',
+            _bar(styles),
+            f'<main id="main">{"".join(parts)}',
+            f"{ending.html(sections)}</main>",
+        ]
+    )
+
+
+def _bar(styles: Mapping[str, Style]) -> str:
+    """Filter and scale; hidden until the script is there to answer."""
+    boxes = "".join(
+        f'<label><input type="checkbox" checked value="{escape(agent)}" name="agent">{legend(number)}'
+        f"{escape(agent)}</label>"
+        for number, agent in enumerate(styles)
+    )
+    return (
+        '<form class="bar" id="bar" hidden aria-label="Filter">'
+        '<details><summary>Agents: <span id="count">all</span></summary>'
+        f'<fieldset class="boxes"><legend>Show these agents</legend>{boxes}'
+        '<span><button type="button" data-all="agent">All</button> '
+        '<button type="button" data-none="agent">None</button></span></fieldset></details>'
+        '<label>Regret axis <select id="scale"><option value="auto">automatic</option>'
+        '<option value="linear">linear</option>'
+        '<option value="log">logarithmic</option></select></label></form>'
+    )
+
+
+def _section(section: Section, styles: Mapping[str, Style], number: int) -> str:
+    """One experiment; its charts are numbered from `number`."""
+    experiment, key = section.results.experiment, escape(section.key)
     told = "".join(f"<li>{escape(line)}</li>" for line in summary.sentences(section.worlds, section.pairs))
     parts = [
-        f'<p class="note">{escape(_setting(experiment))}</p>',
-        f'<div class="summary"><ul>{told}</ul></div>',
-        "<h2>Regret step by step</h2>",
-        *(_figure(picture) for picture in section.pictures),
-        f"<h2>Regret after {experiment.horizon} steps, and seconds per step</h2>",
-        _table(section.regret, tables.REGRET),
-        '<p class="note">IQM: mean of the middle half. "Published" is what the paper prints, from its own '
-        "machine and its own draw of worlds; it leaves the dimension, the reward and the width of the network "
-        "open, so its standard deviations can be compared in size only. A dash: nothing there.</p>",
-        "<h2>Agents compared on the same worlds with the same luck</h2>",
-        _table(section.pairs, tables.PAIRS),
-        '<p class="note">Difference of regret, agent minus the one it is compared with: below 0 means it lost less. '
-        "Intervals that contain 0 leave open which is better.</p>",
-        "<h2>What was run</h2>",
-        _details(section.results),
+        f'<section class="experiment" id="{key}"><h2>{escape(section.text.title)}</h2>',
+        f"<p>{escape(section.text.lead)}</p>" if section.text.lead else "",
+        f'<p class="note">{escape(_setting(experiment))}</p><ul class="told">{told}</ul>',
+        _worlds(section),
     ]
-    return "\n".join(parts)
+    heading = None
+    for place, chart in enumerate(section.charts):
+        if chart.kind != heading and HEADINGS[chart.kind]:
+            parts.append(f"<h3>{HEADINGS[chart.kind]}</h3>")
+        heading = chart.kind
+        parts.append(_figure(chart, number + place, list(styles)))
+    parts += [_table(table) for table in section.tables if table.rows]
+    return "\n".join([*parts, "</section>"])
 
 
 def _setting(experiment: Experiment) -> str:
     return (
-        f"{experiment.trials} trials of {experiment.horizon} steps for every agent and world. Regret is what was "
-        f"lost against the best policy, exact, without sampling noise. Intervals are 95% bootstrap intervals "
-        f"of the mean."
+        f"{_count(len(experiment.agents), 'agent')}, {_count(len(experiment.worlds), 'world')}, "
+        f"{_count(experiment.trials, 'trial')} of {experiment.horizon} steps for each agent in each world."
     )
 
 
-def _figure(picture: Picture) -> str:
-    data = base64.b64encode(picture.png.read_bytes()).decode()
-    caption = escape(picture.caption)
-    image = f'<img src="data:image/png;base64,{data}" alt="{caption}">'
-    return f'<figure><div class="wide">{image}</div><figcaption>{caption}</figcaption></figure>'
+def _count(number: int, word: str) -> str:
+    return f"{number} {word}{'' if number == 1 else 's'}"
 
 
-def _table(rows: Sequence[Row], headings: Mapping[str, str]) -> str:
+def _worlds(section: Section) -> str:
+    if len(section.worlds) < 2:
+        return ""
+    boxes = "".join(
+        f'<label><input type="checkbox" checked name="world" value="{escape(world.label)}">'
+        f"{escape(world.label)}</label>"
+        for world in section.worlds
+    )
+    return (
+        f'<form class="worlds" hidden aria-label="Worlds"><details><summary>Worlds: <span>all</span></summary>'
+        f'<fieldset class="boxes"><legend>Show these worlds</legend>{boxes}<span><button type="button" '
+        'data-all="world">All</button> <button type="button" data-none="world">None</button></span>'
+        "</fieldset></details></form>"
+    )
+
+
+def _figure(chart: Chart, number: int, agents: Sequence[str]) -> str:
+    panels: list[str] = []
+    names: dict[str, Series] = {}
+    for place, panel in enumerate(chart.panels):
+        words = escape(
+            f"{chart.title}, {panel.title}: {panel.x_label}{', ' if panel.y_label else ''}{panel.y_label}"
+        )
+        panels.append(
+            f'<div class="axes {panel.form}"><p class="over">{escape(panel.title)}</p><div class="panel" tabindex="0" '
+            f'role="img" aria-label="{words}" data-chart="{number}" data-panel="{place}"></div></div>'
+        )
+        if panel.form in ("lines", "points"):
+            names |= {line.name: line for line in panel.series}
+    entries = "".join(
+        f'<li data-agent="{escape(line.agent)}">'
+        f"{legend(agents.index(line.agent) if line.agent else None, line.faint)}{escape(name)}</li>"
+        for name, line in names.items()
+    )
+    links = " · ".join(
+        f'<a href="figures/{escape(chart.stem)}.{kind}">{kind.upper()}</a>' for kind in ("png", "pdf")
+    )
+    world = f' data-world="{escape(chart.world)}"' if chart.world else ""
+    return (
+        f'<figure id="figure-{number}"{world} data-kind="{chart.kind}"><h4>{escape(chart.title)}</h4>'
+        f'<div class="grid">{"".join(panels)}</div>'
+        f'<noscript><img src="figures/{escape(chart.stem)}.png" alt=""></noscript>'
+        f"{f'<ul class=legend>{entries}</ul>' if entries else ''}"
+        f"<figcaption>{escape(chart.caption)} {links}</figcaption></figure>"
+    )
+
+
+def _table(table: Table) -> str:
+    """Sortable; an interval stands below its estimate, in the same cell."""
+    headings = {key: text for key, text in table.headings.items() if not key.endswith("_interval")}
     kind = {key: ' class="words"' if key in WORDS else "" for key in headings}
-    head = "".join(f'<th scope="col"{kind[key]}>{escape(heading)}</th>' for key, heading in headings.items())
+    head = "".join(f'<th scope="col"{kind[key]}>{escape(text)}</th>' for key, text in headings.items())
+    rows = [row for row in table.rows if not table.first_only or row["agent"] == table.first_only]
     lines, last = [], None
     for row in rows:
-        cells = "".join(f"<td{kind[key]}>{escape(tables.cell(row, key))}</td>" for key in headings)
-        lines.append(f"<tr{'' if row['world'] == last else ' class=first'}>{cells}</tr>")
-        last = row["world"]
-    return f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{"".join(lines)}</tbody></table></div>'
+        marks = "".join(
+            f' data-{key}="{escape(str(row[key]))}"' for key in ("world", "agent", "against") if key in row
+        )
+        cells = "".join(f"<td{kind[key]}{_value(row[key])}>{_cell(row, key, table)}</td>" for key in headings)
+        group = row.get("world", row.get("parameter"))
+        lines.append(f"<tr{'' if group == last else ' class=first'}{marks}>{cells}</tr>")
+        last = group
+    title = escape(table.title)
+    below = " Below an estimate: its 95% interval." if len(headings) < len(table.headings) else ""
+    return (
+        f'<h3>{title}</h3><div class="wide" role="region" tabindex="0" aria-label="{title}"><table class="sortable">'
+        f"<thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table></div>"
+        f'<p class="note">{escape(table.note)}{below} <a href="tables/{escape(table.file)}">CSV</a></p>'
+    )
 
 
-def _details(results: Results) -> str:
-    experiment = results.experiment
-    entries = {f"world {label}": choice.call() for label, choice in experiment.worlds.items()}
-    entries |= {f"agent {label}": choice.call("mdp") for label, choice in experiment.agents.items()}
-    entries["records"] = f"{len(results.records)} of {len(experiment.plan())} trials"
-    entries["versions"] = ", ".join(f"{name} {value}" for name, value in results.about.items())
-    if results.left_out:
-        entries["left out"] = "; ".join(results.left_out)
-    items = "".join(f"<dt>{escape(key)}</dt><dd>{escape(value)}</dd>" for key, value in entries.items())
-    return f"<dl>{items}</dl>"
+def _cell(row: Row, key: str, table: Table) -> str:
+    shown = escape(tables.cell(row, key))
+    if f"{key}_interval" not in table.headings:
+        return shown
+    interval = tables.cell(row, f"{key}_interval")
+    return shown if interval == "-" else f"{shown}<small>{interval}</small>"
+
+
+def _value(value: tables.Value) -> str:
+    """What a cell is sorted by, where that is a number."""
+    known = isinstance(value, int | float) and value == value
+    return f' data-value="{value:.5g}"' if known else ""

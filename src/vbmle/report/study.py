@@ -23,6 +23,8 @@ from vbmle.experiments.study import (
     read_audit,
 )
 from vbmle.report import data, statistics, tables
+from vbmle.report.charts import thin
+from vbmle.report.comparisons import SAME
 from vbmle.report.data import Runs, WorldRuns
 from vbmle.report.tables import Row, Value, text
 
@@ -33,7 +35,6 @@ if TYPE_CHECKING:
 HIT = 1e-6
 """The relative distance from the maximum at which a search counts as having found it."""
 
-POINTS = 120
 BLUE, ORANGE, GREEN, BLACK = "#0072B2", "#D55E00", "#009E73", "#000000"
 PALE_BLUE, PALE_ORANGE = "#56B4E9", "#E69F00"
 
@@ -160,7 +161,7 @@ def draw_schedule(study: Study) -> Figure:
     figure, panels = _panels(study, SCHEDULE, "The weight of the bias, alpha(t), with the global search")
     for label, axes in panels.items():
         final = [runs.final.max() for agent, runs in study.worlds[label].agents.items() if agent in SCHEDULE]
-        nothing = sum(loss <= tables.SAME for loss in final)
+        nothing = sum(loss <= SAME for loss in final)
         if 1 < nothing < len(final):
             note = f"{nothing} of {len(final)} lost nothing"
             axes.text(0.03, 0.99, note, transform=axes.transAxes, va="top", fontsize="small", color="0.25")
@@ -201,20 +202,20 @@ def _panels(
 
 def _from_nothing(axes: Axes, highest: float) -> None:
     """Let the axis begin a little below 0, with room for a note above; say so where there is nothing to see."""
-    top = 1.12 * axes.get_ylim()[1] if highest > tables.SAME else 1.0
+    top = 1.12 * axes.get_ylim()[1] if highest > SAME else 1.0
     axes.set_ylim(-0.03 * top, top)
-    if highest <= tables.SAME:
+    if highest <= SAME:
         axes.set_yticks([0.0])
         axes.text(0.5, 0.5, "nothing lost in any trial", transform=axes.transAxes, ha="center", color="0.25")
 
 
 def _curve(axes: Axes, runs: Runs, style: tuple[str, str, Any]) -> None:
     name, color, line = style
-    shown = np.unique(np.linspace(0, runs.regret.shape[1] - 1, POINTS).astype(int))
-    curves = runs.regret[:, shown]
-    low, high = statistics.mean_band(curves, resamples=4000)
-    axes.fill_between(shown + 1, low, high, color=color, alpha=0.09, linewidth=0)
-    axes.plot(shown + 1, curves.mean(axis=0), color=color, linestyle=line, linewidth=2, label=name)
+    shown = thin(len(runs.steps))
+    steps, curves = runs.steps[shown], runs.regret[:, shown]
+    low, high = statistics.mean_band(curves, resamples=statistics.FEWER)
+    axes.fill_between(steps, low, high, color=color, alpha=0.09, linewidth=0)
+    axes.plot(steps, curves.mean(axis=0), color=color, linestyle=line, linewidth=2, label=name)
 
 
 # Words
@@ -226,7 +227,7 @@ def _certified_note(world: WorldRuns) -> str:
     where = f"{trials} trials of {world.horizon} steps" if trials > 1 else f"{world.horizon} steps"
     if same == trials:
         return f"certified = global ({where})"
-    return f"certified - global: {text(difference.mean)} ({where})"
+    return f"certified - global: {text(difference.value)} ({where})"
 
 
 def _certified(world: WorldRuns) -> tuple[statistics.Interval, int, int]:
@@ -234,7 +235,7 @@ def _certified(world: WorldRuns) -> tuple[statistics.Interval, int, int]:
     one, two = world.agents[CERTIFIED], world.agents[GLOBAL]
     shared = world.shared(CERTIFIED, GLOBAL)
     rows = [runs.regret[np.searchsorted(runs.trials, shared)] for runs in (one, two)]
-    same = (abs(rows[0] - rows[1]) <= tables.SAME).all(axis=1).sum()
+    same = (abs(rows[0] - rows[1]) <= SAME).all(axis=1).sum()
     return statistics.mean_interval(rows[0][:, -1] - rows[1][:, -1]), int(same), len(shared)
 
 
@@ -285,10 +286,10 @@ def _difference(world: WorldRuns, one: str, two: str) -> str:
     if not len(shared):
         return "has no trial in common"
     gaps = world.agents[one].at(shared) - world.agents[two].at(shared)
-    if (abs(gaps) <= tables.SAME).all():
+    if (abs(gaps) <= SAME).all():
         return "the same in every trial"
     found = statistics.mean_interval(gaps)
-    interval = f"{text(abs(found.mean))} {'more' if found.mean > 0 else 'less'}"
+    interval = f"{text(abs(found.value))} {'more' if found.value > 0 else 'less'}"
     sure = "" if found.excludes_zero else ", which may be chance"
     return f"{interval} (difference {text(found.low)} to {text(found.high)}{sure})"
 
@@ -301,8 +302,8 @@ def _certified_sentence(world: WorldRuns) -> str:
     )
     if same < trials:
         interval = f"{text(difference.low)} to {text(difference.high)}"
-        sentence += f"; difference in the end {text(difference.mean)} ({interval})"
-    cost = world.agents[CERTIFIED].seconds.mean() / world.agents[GLOBAL].seconds.mean()
+        sentence += f"; difference in the end {text(difference.value)} ({interval})"
+    cost = world.agents[CERTIFIED].seconds_per_step.mean() / world.agents[GLOBAL].seconds_per_step.mean()
     return f"{sentence}; a step takes {text(float(cost))} times as long."
 
 
@@ -322,7 +323,7 @@ def _ranking(world: WorldRuns) -> str:
     order = sorted(means, key=lambda agent: means[agent])
     if not order:
         return "no trial is complete yet"
-    if means[order[-1]] <= tables.SAME:
+    if means[order[-1]] <= SAME:
         return "no schedule lost anything"
     best, parts = order[0], []
     for agent in order:

@@ -5,41 +5,118 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from vbmle.report import published, statistics
+from vbmle.report.comparisons import SAME
 from vbmle.report.data import Runs, WorldRuns
-from vbmle.report.figures import NOTHING
 from vbmle.report.tables import Row, text
 
 MOST = 0.9
 """Share of the total regret that is called most of it."""
 
+FEW = 4
+"""Worlds up to which each is named with its numbers."""
+
+PLAIN = "maximum likelihood"
+"""The agent that does not explore."""
+
+KEY = (PLAIN, "UCLK")
+"""Whom the first agent is compared with on top of the page, where there are many."""
+
 
 def sentences(worlds: Sequence[WorldRuns], pairs: Sequence[Row]) -> list[str]:
-    """The summary, most important first."""
+    """The summary of a section, most important first."""
     if not worlds:
         return ["No trial is complete yet."]
-    return [*_comparisons(worlds, pairs), *_missing(worlds), _tails(worlds), _cost(worlds)]
+    others = _others(worlds, pairs)
+    compared = [_comparison(worlds, pairs, other, short=len(others) > FEW) for other in others]
+    return [*_best(worlds, pairs), *compared, *_missing(worlds), _tails(worlds), _cost(worlds)]
 
 
-def _comparisons(worlds: Sequence[WorldRuns], pairs: Sequence[Row]) -> list[str]:
-    """The first agent against each other one; baselines, which come last, first."""
-    first = next(iter(worlds[0].agents))
-    found = []
-    for other in reversed(dict.fromkeys(row["against"] for row in pairs if row["agent"] == first)):
-        rows = [row for row in pairs if row["agent"] == first and row["against"] == other]
-        equal = [str(row["world"]) for row in rows if _verdict(row) == 0]
-        parts = []
-        if equal:
-            parts.append(f"{first} and {other} cannot be told apart in {_join(equal)}")
-        for row in rows:
-            if _verdict(row):
-                parts.append(
-                    f"in {row['world']} {first if _verdict(row) < 0 else other} lost less, {_by(row)}"
-                )
-        found.append(_capital("; ".join(parts)) + ".")
+def headline(worlds: Sequence[WorldRuns], pairs: Sequence[Row]) -> list[str]:
+    """What the top of the page says of a section."""
+    if not worlds:
+        return ["No trial is complete yet."]
+    others = _others(worlds, pairs)
+    chosen = others if len(others) <= 2 else [other for other in KEY if other in others] or others[:1]
+    return [*_best(worlds, pairs), *(_comparison(worlds, pairs, other, short=True) for other in chosen)]
+
+
+def _others(worlds: Sequence[WorldRuns], pairs: Sequence[Row]) -> list[str]:
+    """Whom the first agent is compared with; baselines, which come last, first, and measures at the end."""
+    first, measures = next(iter(worlds[0].agents)), worlds[0].references
+    found = dict.fromkeys(str(row["against"]) for row in pairs if row["agent"] == first)
+    return sorted(reversed(found), key=lambda other: other in measures)
+
+
+# Who is best
+
+
+def _best(worlds: Sequence[WorldRuns], pairs: Sequence[Row]) -> list[str]:
+    """In how many worlds each agent is among the best, and where the one that does not explore is."""
+    best = {world.label: among_the_best(world, pairs) for world in worlds}
+    counts: dict[str, int] = {}
+    for agents in best.values():
+        for agent in agents:
+            counts[agent] = counts.get(agent, 0) + 1
+    if max(len(world.agents) for world in worlds) < 2:
+        return []
+    order = sorted(counts, key=lambda agent: -counts[agent])
+    number = len(worlds)
+    told = _join([f"{agent} in {counts[agent]}" for agent in order]) + f" of {number} worlds"
+    if number == 1:
+        told = _join(order)
+    found = [f"Among the best, in that no other agent surely lost less: {told}."]
+    alone = [f"{agents[0]} in {label}" for label, agents in best.items() if len(agents) == 1]
+    if number > 1 and 0 < len(alone) <= 2 * FEW:
+        found[0] = f"{found[0][:-1]}; alone at the top: {_join(alone)}."
+    plain = [label for label, agents in best.items() if PLAIN in agents and len(agents) > 1]
+    if plain:
+        where = _join(plain) if len(plain) <= 2 * FEW else f"{len(plain)} of {_count(number, 'world')}"
+        found.append(
+            f"{_capital(PLAIN)}, which does not explore, is among the best in {where}: nothing there shows a need "
+            f"for exploration."
+        )
     return found
 
 
-def _verdict(row: Row) -> int:
+def among_the_best(world: WorldRuns, pairs: Sequence[Row]) -> list[str]:
+    """The agent with the least mean regret, and those that cannot be told apart from it by paired differences."""
+    agents = {label: runs for label, runs in world.agents.items() if label not in world.references}
+    if not agents:
+        return []
+    leader = min(agents, key=lambda label: float(agents[label].final.mean()))
+    surely: set[str] = set()
+    for row in pairs:
+        if row["world"] == world.label and leader in (row["agent"], row["against"]):
+            other = str(row["against"] if row["agent"] == leader else row["agent"])
+            if verdict(row) == (-1 if row["agent"] == leader else 1):
+                surely.add(other)
+    return [label for label in agents if label not in surely]
+
+
+# One against another
+
+
+def _comparison(worlds: Sequence[WorldRuns], pairs: Sequence[Row], other: str, short: bool) -> str:
+    """The first agent against another one, over all worlds; `short` leaves out the numbers of trials."""
+    first = next(iter(worlds[0].agents))
+    rows = [row for row in pairs if row["agent"] == first and row["against"] == other]
+    most = 2 if short else FEW
+    parts = []
+    for sign, winner in ((-1, first), (1, other)):
+        won = [row for row in rows if verdict(row) == sign]
+        if len(won) > most:
+            parts.append(f"{winner} lost less in {len(won)} of {_count(len(rows), 'world')}, {_range(won)}")
+        parts += [
+            f"{winner} lost less in {row['world']}, {_by(row, short)}" for row in won if len(won) <= most
+        ]
+    equal = [str(row["world"]) for row in rows if verdict(row) == 0]
+    if equal:
+        where = _join(equal) if len(equal) <= FEW else f"{len(equal)} of {len(rows)} worlds"
+        parts.append(f"they cannot be told apart in {where}")
+    return f"{first} against {other}: {'; '.join(parts)}."
+
+
+def verdict(row: Row) -> int:
     """-1 if the agent lost less than the other, 1 if more, 0 if the interval contains 0."""
     low, high = row["difference_low"], row["difference_high"]
     assert isinstance(low, float)
@@ -47,13 +124,27 @@ def _verdict(row: Row) -> int:
     return 1 if low > 0.0 else -1 if high < 0.0 else 0
 
 
-def _by(row: Row) -> str:
+def _by(row: Row, short: bool) -> str:
     ends = sorted(abs(float(row[key] or 0.0)) for key in ("difference_low", "difference_high"))
-    less, more = (row["less"], row["more"]) if _verdict(row) < 0 else (row["more"], row["less"])
+    less, more = (row["less"], row["more"]) if verdict(row) < 0 else (row["more"], row["less"])
+    trials = f"; less in {less} of {row['trials']} trials, more in {more}, the same in {row['same']}"
     return (
         f"by {_short(abs(float(row['difference'] or 0.0)))} on average (95% interval {_short(ends[0])} to "
-        f"{_short(ends[1])}; less in {less} of {row['trials']} trials, more in {more}, the same in {row['same']})"
+        f"{_short(ends[1])}{'' if short else trials})"
     )
+
+
+def _range(rows: Sequence[Row]) -> str:
+    """From the smallest to the largest mean difference."""
+    ordered = sorted(rows, key=lambda row: abs(float(row["difference"] or 0.0)))
+    least, most = (
+        f"{_short(abs(float(row['difference'] or 0.0)))} in {row['world']}"
+        for row in (ordered[0], ordered[-1])
+    )
+    return f"by {least} to {most} on average (every 95% interval excludes 0)"
+
+
+# What to beware of
 
 
 def _missing(worlds: Sequence[WorldRuns]) -> list[str]:
@@ -66,19 +157,25 @@ def _missing(worlds: Sequence[WorldRuns]) -> list[str]:
     ]
     if not lacking:
         return []
+    if len(lacking) > 2 * FEW:
+        lacking = [*lacking[: 2 * FEW], f"{len(lacking) - 2 * FEW} more"]
     return [f"Trials are missing: {_join(lacking)}. Only paired differences compare like with like there."]
 
 
 def _tails(worlds: Sequence[WorldRuns]) -> str:
     """How many worlds make the mean of the first agent."""
     first = next(iter(worlds[0].agents))
-    parts = [f"in {world.label} {_tail(world.agents[first])}" for world in worlds if first in world.agents]
+    here = [world for world in worlds if first in world.agents]
+    parts = [f"in {world.label} {_tail(world.agents[first])}" for world in here]
+    if len(here) > FEW:
+        lost = [loss for world in here for loss in world.agents[first].final]
+        parts = [f"lost nothing in {sum(loss < SAME for loss in lost)} of all {len(lost)} trials"]
     return f"Look at medians and dots, not at means alone. {first}: {'; '.join(parts)}."
 
 
 def _tail(runs: Runs) -> str:
     count = len(runs.final)
-    nothing = int((runs.final < NOTHING).sum())
+    nothing = int((runs.final < SAME).sum())
     if nothing == count:
         return f"lost nothing in all {count} trials"
     most = 1 + next(n for n in range(count) if statistics.share_of_largest(runs.final, n + 1) >= MOST)
@@ -88,22 +185,32 @@ def _tail(runs: Runs) -> str:
 def _cost(worlds: Sequence[WorldRuns]) -> str:
     """Time per step of the first agent beside the published one."""
     first = next(iter(worlds[0].agents))
+    here = [(world, world.agents[first]) for world in worlds if first in world.agents]
+    if len(here) > FEW:
+        ordered = sorted(here, key=lambda pair: float(pair[1].seconds_per_step.mean()))
+        ends = [f"{_milliseconds(runs)} in {world.label}" for world, runs in (ordered[0], ordered[-1])]
+        return f"A step of {first} took from {ends[0]} to {ends[1]}."
     parts, compared = [], False
-    for world in worlds:
-        if first in world.agents:
-            printed = published.of_world(world.experiment, world.label).get(first)
-            compared = compared or printed is not None
-            theirs = f" (the paper: {printed.seconds_per_step} s)" if printed else ""
-            parts.append(
-                f"{_short(1e3 * float(world.agents[first].seconds.mean()))} ms in {world.label}{theirs}"
-            )
+    for world, runs in here:
+        printed = published.of_world(world.experiment, world.label).get(first)
+        compared = compared or printed is not None
+        theirs = f" (the paper: {printed.seconds_per_step} s)" if printed else ""
+        parts.append(f"{_milliseconds(runs)} in {world.label}{theirs}")
     note = " The paper's figures come from other hardware and software." if compared else ""
     return f"A step of {first} took {_join(parts)}.{note}"
+
+
+def _milliseconds(runs: Runs) -> str:
+    return f"{_short(1e3 * float(runs.seconds_per_step.mean()))} ms"
 
 
 def _short(value: float) -> str:
     """Two significant digits."""
     return text(float(f"{value:.1e}")).rstrip("0").rstrip(".") if 0 < value < 10 else f"{value:.0f}"
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number} {word}{'' if number == 1 else 's'}"
 
 
 def _join(parts: Sequence[str]) -> str:

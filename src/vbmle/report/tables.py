@@ -8,9 +8,8 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
 
-import numpy as np
-
-from vbmle.report import published, statistics
+from vbmle.report import comparisons, data, published, statistics
+from vbmle.report.comparisons import SAME
 from vbmle.report.data import Runs, WorldRuns
 
 Value = str | int | float | None
@@ -25,7 +24,9 @@ REGRET = {
     "mean_interval": "95% interval",
     "std": "std",
     "median": "median",
+    "median_interval": "95% interval",
     "iqm": "IQM",
+    "iqm_interval": "95% interval",
     "seconds_per_step": "s/step",
     "published_std": "published std (t=500)",
     "published_seconds_per_step": "published s/step",
@@ -40,14 +41,28 @@ PAIRS = {
     "less": "lost less in",
     "same": "same in",
     "more": "lost more in",
+    "improvement": "P(loses less)",
+    "improvement_interval": "95% interval",
+}
+GROWTH = {
+    "world": "world",
+    "agent": "agent",
+    "exponent": "growth exponent",
+    "exponent_interval": "95% interval",
+    "from_step": "from step",
+    "to_step": "to step",
+}
+TREND = {
+    "parameter": "parameter",
+    "worlds": "worlds",
+    "agent": "agent",
+    "exponent": "exponent",
+    "exponent_interval": "95% interval",
 }
 WIDE = 110
 """Columns of a terminal that shows every column of a table."""
 
-DISPENSABLE = ("trials", "mean_interval", "difference_interval")
-
-SAME = 1e-9
-"""Regrets that differ by less are called the same."""
+DISPENSABLE = ("trials", "mean_interval", "difference_interval", "median_interval", "iqm_interval")
 
 
 def regret(worlds: Sequence[WorldRuns]) -> list[Row]:
@@ -62,24 +77,26 @@ def regret(worlds: Sequence[WorldRuns]) -> list[Row]:
 
 
 def _regret_row(world: str, agent: str, runs: Runs, printed: Mapping[str, published.Published]) -> Row:
-    mean = statistics.mean_interval(runs.final)
     return _published_row(world, agent, printed) | {
         "trials": len(runs.trials),
-        "mean": mean.mean,
-        "mean_low": mean.low,
-        "mean_high": mean.high,
+        **_interval("mean", statistics.mean_interval(runs.final)),
         "std": statistics.std(runs.final),
-        "median": float(np.median(runs.final)),
-        "iqm": statistics.iqm(runs.final),
-        "seconds_per_step": float(runs.seconds.mean()),
+        **_interval("median", statistics.median_interval(runs.final)),
+        **_interval("iqm", statistics.iqm_interval(runs.final)),
+        "seconds_per_step": float(runs.seconds_per_step.mean()),
     }
+
+
+def _interval(name: str, found: statistics.Interval) -> Row:
+    return {name: found.value, f"{name}_low": found.low, f"{name}_high": found.high}
 
 
 def _published_row(world: str, agent: str, printed: Mapping[str, published.Published]) -> Row:
     figures = printed.get(agent, published.Published(None, None))
+    empty = [f"{name}{end}" for name in ("mean", "median", "iqm") for end in ("", "_low", "_high")]
     return {
-        **{"world": world, "agent": agent, "trials": None, "mean": None, "mean_low": None, "mean_high": None},
-        **{"std": None, "median": None, "iqm": None, "seconds_per_step": None},
+        **{"world": world, "agent": agent, "trials": None},
+        **dict.fromkeys([*empty[:3], "std", *empty[3:], "seconds_per_step"]),
         "published_std": figures.std,
         "published_seconds_per_step": figures.seconds_per_step,
     }
@@ -98,18 +115,44 @@ def pairs(worlds: Sequence[WorldRuns]) -> list[Row]:
 
 
 def _difference(world: WorldRuns, one: str, two: str) -> Row:
-    shared = world.shared(one, two)
-    difference = world.agents[one].at(shared) - world.agents[two].at(shared)
-    mean = statistics.mean_interval(difference)
+    ours, theirs = world.paired(one, two)
+    difference = ours - theirs
     return {
-        "trials": len(shared),
-        "difference": mean.mean,
-        "difference_low": mean.low,
-        "difference_high": mean.high,
+        "trials": len(difference),
+        **_interval("difference", statistics.mean_interval(difference)),
         "less": int((difference < -SAME).sum()),
         "same": int((abs(difference) <= SAME).sum()),
         "more": int((difference > SAME).sum()),
+        **_interval("improvement", comparisons.improvement([ours], [theirs])),
     }
+
+
+def growth(worlds: Sequence[WorldRuns]) -> list[Row]:
+    """The exponent of regret in t, for every world and agent."""
+    rows: list[Row] = []
+    for world in worlds:
+        for agent, runs in world.agents.items():
+            last = int(runs.steps[-1])
+            labels: Row = {"world": world.label, "agent": agent}
+            found = _interval("exponent", comparisons.growth(runs.steps, runs.regret))
+            rows.append(labels | found | {"from_step": math.ceil(math.sqrt(last)), "to_step": last})
+    return rows
+
+
+def trends(worlds: Sequence[WorldRuns], parameter: str | None = None) -> list[Row]:
+    """The exponent of mean final regret in each parameter that was varied alone, for every agent."""
+    rows: list[Row] = []
+    for sweep in data.sweeps(worlds, parameter):
+        for agent in sweep.worlds[0].agents:
+            if all(agent in world.agents for world in sweep.worlds):
+                labels: Row = {
+                    "parameter": sweep.parameter,
+                    "worlds": ", ".join(world.label for world in sweep.worlds),
+                    "agent": agent,
+                }
+                lost = [world.agents[agent].final for world in sweep.worlds]
+                rows.append(labels | _interval("exponent", comparisons.trend(sweep.values, lost)))
+    return rows
 
 
 def write(rows: Sequence[Row], path: Path) -> None:
@@ -156,6 +199,7 @@ def show(rows: Sequence[Row], headings: Mapping[str, str], title: str) -> None:
         console = Console(width=WIDE + 60)
     narrow = console.width < WIDE
     left_out = {"world", *DISPENSABLE} if narrow else {"world"}
+    left_out |= {"median_interval", "iqm_interval"}  # for the page, which is wider
     shown = {key: heading for key, heading in headings.items() if key not in left_out}
     table = Table(title=title, box=SIMPLE_HEAD, pad_edge=False, padding=(0, 0 if narrow else 1, 0, 0))
     for key, heading in shown.items():
