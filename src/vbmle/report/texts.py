@@ -36,6 +36,51 @@ TEXTS: dict[str, Text] = {
         "The worlds are random networks, freshly drawn for every trial. They hardly need exploration: where maximum "
         "likelihood does as well as VBMLE, that is what to expect, and no sign of a fault.",
     ),
+    "distance": Text(
+        "How far the estimates are from the truth",
+        "Figure 2a: the squared distance of theta_t from theta*; UCLK has a theta for every (s, a), of which the nearest "
+        "and the mean are drawn. Figure 2b: the error of the maximum-likelihood estimate in the norm of A_t, with the "
+        "bound of the paper's Lemma. What is not identified by the policy in force does not come nearer, and need not.",
+        kinds=("regret", "distance", "mle_error"),
+    ),
+    "rivals": Text(
+        "Rivals, and worlds that need exploration",
+        "What the paper lacks: UCLK+, UPAC-UCLK, posterior sampling and tabular rivals, with their defaults, where a "
+        "policy decides what is learnt; and one of the paper's worlds beside them. Optimists with the radii of their "
+        "proofs hardly learn in so few steps: where the most optimistic policy is the best one they lose nothing, where "
+        "it is not they may lose more than chance. For tuned agents run vbmle compare.",
+        kinds=("regret", "profile", "improvement"),
+    ),
+    "dimension": Text(
+        "The value of d",
+        "The paper does not say what d it used. Everything else is that of its (5,4) world.",
+        kinds=("regret", "parameter"),
+        parameter="dimension",
+    ),
+    "temperature": Text(
+        "The temperature of the base models",
+        "At the paper's 0.01 base models are nearly deterministic, and one transition tells much. Warmer ones are harder "
+        "to tell apart, but differ less in value.",
+        kinds=("regret", "parameter"),
+        parameter="temperature",
+    ),
+    "reward": Text(
+        "The reward",
+        "The paper does not say what reward it used. Uniform: every (s, a) is worth something. Sparse: few are.",
+        kinds=("regret",),
+    ),
+    "accuracy": Text(
+        "The accuracy of the maximiser",
+        "The theory assumes the global maximum of an objective that is not concave. One start: a climb from the last "
+        "theta alone. Three: also from the most likely theta and from the middle. All basins: the default. On the "
+        "hypercube a local solver fails; on the paper's world it hardly matters.",
+        kinds=("regret",),
+    ),
+    "cost": Text(
+        "Larger worlds, and the cost of a step",
+        "One size grows, the others stay. UCLK plans in every step. Few steps: read the cost, not the regret.",
+        kinds=("cost",),
+    ),
     "compare": Text(
         "All agents compared",
         "Every agent as it comes and, where it has a knob, tuned for each world on other seeds. Oracle knows the truth "
