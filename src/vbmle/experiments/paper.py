@@ -23,7 +23,7 @@ SIZES = {"(3,2)": (3, 2, 5), "(5,4)": (5, 4, 5), "(15,4)": (15, 4, 10)}
 """States, actions and dimension by the paper's name for the world."""
 
 VBMLE, APPROXIMATE, LIKELIHOOD = "VBMLE", "approximated VBMLE", "maximum likelihood"
-UCLK, UCLK_TUNED = "UCLK", "UCLK, 0.01 radius"
+UCLK, UCLK_TUNED = "UCLK", "UCLK (0.01 radius)"
 AGENTS = {
     VBMLE: Choice("VBMLE", {"bias": "sqrt", "ridge": 1.0}),
     APPROXIMATE: Choice("ApproximateVBMLE", {"bias": "sqrt", "ridge": 1.0}),
@@ -33,7 +33,7 @@ AGENTS = {
 }
 RIVALS = {
     VBMLE: AGENTS[VBMLE],
-    "VBMLE, log bias": Choice("VBMLE", {"bias": "log", "ridge": 1.0}),
+    "VBMLE (log bias)": Choice("VBMLE", {"bias": "log", "ridge": 1.0}),
     APPROXIMATE: AGENTS[APPROXIMATE],
     LIKELIHOOD: AGENTS[LIKELIHOOD],
     UCLK: Choice("UCLK"),
