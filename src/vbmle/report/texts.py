@@ -38,17 +38,18 @@ TEXTS: dict[str, Text] = {
     ),
     "distance": Text(
         "How far the estimates are from the truth",
-        "Figure 2a: the squared distance of theta_t from theta*; UCLK has a theta for every (s, a), of which the nearest "
-        "and the mean are drawn. Figure 2b: the error of the maximum-likelihood estimate in the norm of A_t, with the "
-        "bound of the paper's Lemma. What is not identified by the policy in force does not come nearer, and need not.",
+        "Figure 2a: the squared distance of theta_t from theta*; UCLK has a theta for every (s, a), of which the "
+        "nearest and the mean are drawn. Figure 2b: the error of the maximum-likelihood estimate in the norm of A_t, "
+        "with the bound of the paper's Lemma. What is not identified by the policy in force does not come nearer, and "
+        "need not.",
         kinds=("regret", "distance", "mle_error"),
     ),
     "rivals": Text(
         "Rivals, and worlds that need exploration",
         "What the paper lacks: UCLK+, UPAC-UCLK, posterior sampling and tabular rivals, with their defaults, where a "
         "policy decides what is learnt; and one of the paper's worlds beside them. Optimists with the radii of their "
-        "proofs hardly learn in so few steps: where the most optimistic policy is the best one they lose nothing, where "
-        "it is not they may lose more than chance. For tuned agents run vbmle compare.",
+        "proofs hardly learn in so few steps: where the most optimistic policy is the best one they lose nothing, "
+        "where it is not they may lose more than chance. For tuned agents run vbmle compare.",
         kinds=("regret", "profile", "improvement"),
     ),
     "dimension": Text(
@@ -59,8 +60,8 @@ TEXTS: dict[str, Text] = {
     ),
     "temperature": Text(
         "The temperature of the base models",
-        "At the paper's 0.01 base models are nearly deterministic, and one transition tells much. Warmer ones are harder "
-        "to tell apart, but differ less in value.",
+        "At the paper's 0.01 base models are nearly deterministic, and one transition tells much. Warmer ones are "
+        "harder to tell apart, but differ less in value.",
         kinds=("regret", "parameter"),
         parameter="temperature",
     ),
