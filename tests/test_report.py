@@ -352,7 +352,7 @@ def test_the_bound_is_drawn_where_there_is_one_and_said_to_be_infinite_where_not
     assert chart is not None
     limit = chart.panels[0].series[-1]
     assert limit.y[-1] == pytest.approx(92_500.0 * np.log(51.0) * np.log(10.0), rel=1e-12)
-    assert f"is {tables.text(float(limit.y[-1]) / 2.0)} times as large" in chart.caption
+    assert f"is {float(limit.y[-1]) / 2.0:.2g} times as large" in chart.caption
     other = charts.mle_error(with_columns())
     assert other is not None
     assert len(other.panels[0].series) == 2

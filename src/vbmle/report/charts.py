@@ -217,7 +217,7 @@ def mle_error(world: WorldRuns) -> Chart | None:
         series.append(Series("", "the paper's bound β_t", steps, limit))
         how = (
             f"The bound β_t, here with p_min = {text(p_min)}, the smallest positive transition probability (median "
-            f"over the trials), is {text(limit[-1] / highest) if highest > 0 else 'infinitely many'} times as large "
+            f"over the trials), is {f'{limit[-1] / highest:.2g}' if highest > 0 else 'infinitely many'} times as large "
             f"as what was measured at t = {world.horizon}."
         )
     else:

@@ -39,8 +39,9 @@ TEXTS: dict[str, Text] = {
     "distance": Text(
         "How far the estimates are from the truth",
         "Figure 2a: the squared distance of theta_t from theta*; UCLK has a theta for every (s, a), of which the "
-        "nearest and the mean are drawn. Figure 2b: the error of the maximum-likelihood estimate in the norm of A_t, with "
-        "the paper's bound. What the policy in force does not identify does not come nearer, and need not.",
+        "nearest and the mean are drawn. Figure 2b: the error of the maximum-likelihood estimate in the norm of A_t, "
+        "with the bound of the paper's Lemma. What is not identified by the policy in force does not come nearer, and "
+        "need not.",
         kinds=("regret", "distance", "mle_error"),
     ),
     "rivals": Text(
