@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 from matplotlib import colors, image
 
+from vbmle.experiments import paper
 from vbmle.experiments.spec import Choice, Experiment
 from vbmle.experiments.store import Record, Results, Store
-from vbmle.report import across, charts, data, figures, styles, summary, tables, texts, write
+from vbmle.report import across, charts, data, figures, section, styles, summary, tables, texts, write
 from vbmle.report import page as page_module
 from vbmle.report.data import WorldRuns
 
@@ -422,3 +423,19 @@ def test_a_family_of_experiments_shares_its_text():
     assert texts.of("mine").title == "mine"
     order = sorted(["zebra", "study-river", "paper", "ant"], key=texts.place)
     assert order == ["paper", "study-river", "ant", "zebra"]
+
+
+def test_a_section_about_cost_speaks_of_cost_alone():
+    """Every world takes 2 ms a step; nothing is said of who lost less."""
+    losses: Losses = {(world, agent): [1.0, 2.0] for world in ("S = 5", "S = 9") for agent in ("a", "b")}
+    about_cost, other = (section.build(made_up(losses, name=name)) for name in ("cost-states", "made up"))
+    assert about_cost.headline == about_cost.sentences
+    assert about_cost.headline == [
+        f"A step of {x} took from 2 ms in S = 5 to 2 ms in S = 9." for x in ("a", "b")
+    ]
+    assert other.headline[0].startswith("Among the best")
+
+
+def test_every_experiment_of_the_paper_has_its_text():
+    for planned in paper.experiments():
+        assert texts.of(planned.name).lead, planned.name

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from vbmle.experiments.spec import Experiment
-from vbmle.report import ending, summary, tables
+from vbmle.report import ending, tables
 from vbmle.report.charts import POINTS, Chart, Panel, Series, thin
 from vbmle.report.markup import legend, swatches
 from vbmle.report.section import Section, Table
@@ -120,9 +120,7 @@ def _numbers(values: Floats) -> list[float | None]:
 def _body(sections: Sequence[Section], styles: Mapping[str, Style]) -> str:
     told, entries = [], []
     for section in sections:
-        lines = "".join(
-            f"<li>{escape(line)}</li>" for line in summary.headline(section.worlds, section.pairs)
-        )
+        lines = "".join(f"<li>{escape(line)}</li>" for line in section.headline)
         link = f'<a href="#{escape(section.key)}">{escape(section.text.title)}</a>'
         told.append(f"<h3>{link}</h3><ul>{lines}</ul>")
         entries.append(f"<li>{link}</li>")
@@ -171,7 +169,7 @@ def _bar(styles: Mapping[str, Style]) -> str:
 def _section(section: Section, styles: Mapping[str, Style], number: int) -> str:
     """One experiment; its charts are numbered from `number`."""
     experiment, key = section.results.experiment, escape(section.key)
-    told = "".join(f"<li>{escape(line)}</li>" for line in summary.sentences(section.worlds, section.pairs))
+    told = "".join(f"<li>{escape(line)}</li>" for line in section.sentences)
     parts = [
         f'<section class="experiment" id="{key}"><h2>{escape(section.text.title)}</h2>',
         f"<p>{escape(section.text.lead)}</p>" if section.text.lead else "",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from vbmle.experiments.spec import folder_name
 from vbmle.experiments.store import Results
-from vbmle.report import across, data, published, tables, texts
+from vbmle.report import across, data, published, summary, tables, texts
 from vbmle.report.charts import Chart
 from vbmle.report.data import WorldRuns
 from vbmle.report.tables import Row
@@ -46,6 +46,20 @@ class Section:
     def key(self) -> str:
         """Its address on the page."""
         return folder_name(self.results.experiment.name)
+
+    @property
+    def headline(self) -> list[str]:
+        """What the top of the page says of it."""
+        return summary.costs(self.worlds) if self._about_cost else summary.headline(self.worlds, self.pairs)
+
+    @property
+    def sentences(self) -> list[str]:
+        """What it says of itself."""
+        return summary.costs(self.worlds) if self._about_cost else summary.sentences(self.worlds, self.pairs)
+
+    @property
+    def _about_cost(self) -> bool:
+        return self.text.kinds == ("cost",) and len(self.worlds) > 0
 
 
 def build(results: Results) -> Section:

@@ -47,6 +47,15 @@ def _others(worlds: Sequence[WorldRuns], pairs: Sequence[Row]) -> list[str]:
     return sorted(reversed(found), key=lambda other: other in measures)
 
 
+def costs(worlds: Sequence[WorldRuns]) -> list[str]:
+    """What is said of a section that is about the cost of a step alone."""
+    agents = dict.fromkeys(agent for world in worlds for agent in world.agents)
+    return [
+        _cost_range([(world, world.agents[agent]) for world in worlds if agent in world.agents], agent)
+        for agent in agents
+    ]
+
+
 # Who is best
 
 
@@ -187,9 +196,7 @@ def _cost(worlds: Sequence[WorldRuns]) -> str:
     first = next(iter(worlds[0].agents))
     here = [(world, world.agents[first]) for world in worlds if first in world.agents]
     if len(here) > FEW:
-        ordered = sorted(here, key=lambda pair: float(pair[1].seconds_per_step.mean()))
-        ends = [f"{_milliseconds(runs)} in {world.label}" for world, runs in (ordered[0], ordered[-1])]
-        return f"A step of {first} took from {ends[0]} to {ends[1]}."
+        return _cost_range(here, first)
     parts, compared = [], False
     for world, runs in here:
         printed = published.of_world(world.experiment, world.label).get(first)
@@ -198,6 +205,12 @@ def _cost(worlds: Sequence[WorldRuns]) -> str:
         parts.append(f"{_milliseconds(runs)} in {world.label}{theirs}")
     note = " The paper's figures come from other hardware and software." if compared else ""
     return f"A step of {first} took {_join(parts)}.{note}"
+
+
+def _cost_range(runs: Sequence[tuple[WorldRuns, Runs]], agent: str) -> str:
+    ordered = sorted(runs, key=lambda pair: float(pair[1].seconds_per_step.mean()))
+    ends = [f"{_milliseconds(found)} in {world.label}" for world, found in (ordered[0], ordered[-1])]
+    return f"A step of {agent} took from {ends[0]} to {ends[1]}."
 
 
 def _milliseconds(runs: Runs) -> str:
