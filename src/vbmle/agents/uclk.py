@@ -61,13 +61,27 @@ class OptimisticAgent(CountingAgent):
     """
 
     def __init__(
-        self, mdp: LinearMixtureMDP, tolerance: float, sweeps: int | None, replan: str, **settings: object
+        self,
+        mdp: LinearMixtureMDP,
+        radius_scale: float = 1.0,
+        delta: float = 0.1,
+        ridge: float = 1.0,
+        replan: Replan = "doubling",
+        tolerance: float = 1e-6,
+        sweeps: int | None = None,
+        **settings: object,
     ) -> None:
-        if sweeps is not None:
-            sweeps = positive_integer("sweeps", sweeps)
-        one_of("replan", replan, REPLANS)
-        tolerance = positive("tolerance", tolerance)
-        super().__init__(mdp, tolerance=tolerance, sweeps=sweeps, replan=replan, **settings)
+        super().__init__(
+            mdp,
+            radius_scale=non_negative("radius_scale", radius_scale),
+            delta=fraction("delta", delta),
+            ridge=positive("ridge", ridge),
+            replan=one_of("replan", replan, REPLANS),
+            tolerance=positive("tolerance", tolerance),
+            sweeps=None if sweeps is None else positive_integer("sweeps", sweeps),
+            **settings,
+        )
+        self._begin(ridge)
         self._optimist = Optimist(mdp)
         self._due = True
         self._planned_at: list[float] = []  # log-determinants at the last plan
@@ -94,6 +108,10 @@ class OptimisticAgent(CountingAgent):
         """The optimistic value of the plan in force."""
         self._plan_if_due()
         return self._optimist.V
+
+    @abstractmethod
+    def _begin(self, ridge: float) -> None:
+        """Make the regressions, which know nothing yet."""
 
     @abstractmethod
     def _information(self) -> list[float]:
@@ -162,17 +180,11 @@ class UCLK(OptimisticAgent):
         tolerance: float = 1e-6,
         sweeps: int | None = None,
     ) -> None:
-        super().__init__(
-            mdp,
-            tolerance,
-            sweeps,
-            replan,
-            radius=one_of("radius", radius, RADII),
-            radius_scale=non_negative("radius_scale", radius_scale),
-            delta=fraction("delta", delta),
-            ridge=positive("ridge", ridge),
-        )
-        self._regression = Regression(mdp, ridge)
+        kind = one_of("radius", radius, RADII)
+        super().__init__(mdp, radius_scale, delta, ridge, replan, tolerance, sweeps, radius=kind)
+
+    def _begin(self, ridge: float) -> None:
+        self._regression = Regression(self.mdp, ridge)
 
     def radius(self) -> float:
         """beta now, at t = observations + 1."""

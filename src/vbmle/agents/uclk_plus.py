@@ -21,11 +21,9 @@ import math
 import numpy as np
 
 from vbmle.agents.base import State
-from vbmle.agents.uclk import OptimisticAgent, Replan
-from vbmle.model import LinearMixtureMDP
+from vbmle.agents.uclk import OptimisticAgent
 from vbmle.optimism import Ellipsoid
 from vbmle.regression import Regression
-from vbmle.validation import fraction, non_negative, positive
 
 
 def radii(t: int, dimension: int, discount: float, ridge: float, delta: float) -> tuple[float, float, float]:
@@ -44,26 +42,8 @@ def radii(t: int, dimension: int, discount: float, ridge: float, delta: float) -
 class UCLKPlus(OptimisticAgent):
     """UCLK whose regression trusts samples of low variance more."""
 
-    def __init__(
-        self,
-        mdp: LinearMixtureMDP,
-        radius_scale: float = 1.0,
-        delta: float = 0.1,
-        ridge: float = 1.0,
-        replan: Replan = "doubling",
-        tolerance: float = 1e-6,
-        sweeps: int | None = None,
-    ) -> None:
-        super().__init__(
-            mdp,
-            tolerance,
-            sweeps,
-            replan,
-            radius_scale=non_negative("radius_scale", radius_scale),
-            delta=fraction("delta", delta),
-            ridge=positive("ridge", ridge),
-        )
-        self._hat, self._tilde = Regression(mdp, ridge), Regression(mdp, ridge)
+    def _begin(self, ridge: float) -> None:
+        self._hat, self._tilde = Regression(self.mdp, ridge), Regression(self.mdp, ridge)
 
     def radii(self, t: int) -> tuple[float, float, float]:
         """beta_hat, beta_check and beta_tilde for the t-th observation."""

@@ -24,11 +24,9 @@ import math
 import numpy as np
 
 from vbmle.agents.base import State
-from vbmle.agents.uclk import OptimisticAgent, Replan, paper_radius
-from vbmle.model import LinearMixtureMDP
+from vbmle.agents.uclk import OptimisticAgent, paper_radius
 from vbmle.optimism import Ellipsoid
 from vbmle.regression import Regression
-from vbmle.validation import fraction, non_negative, positive
 
 
 def most_samples(level: int, dimension: int, discount: float, ridge: float) -> int:
@@ -45,26 +43,8 @@ def most_samples(level: int, dimension: int, discount: float, ridge: float) -> i
 class UPACUCLK(OptimisticAgent):
     """Optimism over the intersection of UCLK's ellipsoids at several levels, with radii that do not grow with t."""
 
-    def __init__(
-        self,
-        mdp: LinearMixtureMDP,
-        radius_scale: float = 1.0,
-        delta: float = 0.1,
-        ridge: float = 1.0,
-        replan: Replan = "doubling",
-        tolerance: float = 1e-6,
-        sweeps: int | None = None,
-    ) -> None:
-        super().__init__(
-            mdp,
-            tolerance,
-            sweeps,
-            replan,
-            radius_scale=non_negative("radius_scale", radius_scale),
-            delta=fraction("delta", delta),
-            ridge=positive("ridge", ridge),
-        )
-        self._levels = [Regression(mdp, ridge)]
+    def _begin(self, ridge: float) -> None:
+        self._levels = [Regression(self.mdp, ridge)]
 
     def radius(self, level: int) -> float:
         """beta_l, levels counted from 1."""
