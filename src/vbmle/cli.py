@@ -6,6 +6,7 @@ where); 130 stopped by Ctrl-C (what is complete is kept).
 
 from __future__ import annotations
 
+import atexit
 import os
 import sys
 from collections.abc import Sequence
@@ -43,7 +44,7 @@ class OneLine(TyperGroup):
             code = INTERRUPTED
         if code == INTERRUPTED:
             _say("vbmle: interrupted; what is complete is kept, run again to go on")
-            _leave(INTERRUPTED)
+            _ending.append(INTERRUPTED)
         sys.exit(code if isinstance(code, int) else 0)
 
 
@@ -52,10 +53,18 @@ def _complain(text: str) -> int:
     return BAD_INPUT
 
 
-def _leave(code: int) -> None:
-    """End now: on a busy machine the interpreter takes seconds to take leave of its threads and queues."""
-    sys.stdout.flush()
-    os._exit(code)
+_ending: list[int] = []
+
+
+@atexit.register
+def _leave() -> None:
+    """After an interrupt, end here: on a busy machine the interpreter takes seconds to take itself apart.
+
+    Registered before any pool is imported, so that this comes last of what is done at exit.
+    """
+    if _ending:
+        sys.stdout.flush()
+        os._exit(_ending[0])
 
 
 def _say(line: str) -> None:
