@@ -171,7 +171,7 @@ def draw(world: WorldRuns, lines: Sequence[Line]) -> Figure:
     from matplotlib.figure import Figure
 
     ordered = sorted(lines, key=lambda line: (line.tuned or line.untuned).value, reverse=True)
-    figure = Figure(figsize=(8.0, 0.42 * len(lines) + 1.6), layout="constrained")
+    figure = Figure(figsize=(8.0, 0.36 * len(lines) + 1.4), layout="constrained")
     axes = figure.subplots()
     for place, line in enumerate(ordered):
         for found, shift, color, marker in (
@@ -186,12 +186,13 @@ def draw(world: WorldRuns, lines: Sequence[Line]) -> Figure:
     largest = max(
         line.untuned.high if np.isfinite(line.untuned.high) else line.untuned.value for line in lines
     )
-    axes.set_xscale("symlog", linthresh=max(largest, 1.0) / 1000.0)
-    axes.set_xlim(left=0.0)
+    linear = max(largest, 1.0) / 1000.0
+    axes.set_xscale("symlog", linthresh=linear, linscale=0.5)
+    axes.set_xlim(left=-0.3 * linear)
     axes.set_yticks(range(len(ordered)), [line.agent for line in ordered])
     axes.set_xlabel(f"regret after {world.horizon} steps (units of reward, log scale); bars: 95% of the mean")
     axes.set_title(f"{world.label}: {world.size}, {world.planned} trials", fontsize="medium")
-    axes.legend(frameon=False, fontsize="small", loc="lower right")
+    figure.legend(frameon=False, fontsize="small", loc="outside lower center", ncols=2)
     axes.grid(axis="x", alpha=0.25)
     axes.spines[["top", "right"]].set_visible(False)
     return figure
