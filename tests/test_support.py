@@ -7,13 +7,14 @@ import numpy as np
 import pytest
 from problems import draw, random_world, raw
 
-from vbmle import LinearMixtureMDP, World
+from vbmle import LinearMixtureMDP, World, plan
 from vbmle.kernels.intersection import intersect
 from vbmle.kernels.optimism import choose_models
 from vbmle.kernels.quadratic import qp_workspace
 from vbmle.optimism import Ellipsoid, Optimist
 from vbmle.regression import Regression
 from vbmle.testing import example_models
+from vbmle.worlds import random_network
 
 cp: Any = cvxpy
 EXAMPLES = example_models()
@@ -175,3 +176,20 @@ def test_the_nearest_point_of_an_empty_set_against_clarabel():
     ours = np.linalg.norm(root @ (optimist.theta - estimate))
     assert mdp.contains(optimist.theta)
     assert ours == pytest.approx(problem.value, rel=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_sets_that_reach_far_along_faces_that_are_nearly_flat(seed: int):
+    """With twenty nearly deterministic base models P is a sliver, hundreds long: plans stay feasible and proved."""
+    world = random_network(5, 4, 20, seed=seed)
+    mdp, optimist = world.mdp, Optimist(world.mdp)
+    known = Regression(mdp, 1.0)
+    for count in range(3):
+        optimist.plan([Ellipsoid(known.sigma, known.estimate(), 150.0)], tolerance=1e-6)
+        assert optimist.error_bound <= 1e-4
+        assert all(mdp.contains(theta, tol=1e-9) for theta in optimist.thetas().reshape(-1, 20))
+        row = 4 * seed % 20 + count
+        known.add(row, optimist.V, float(optimist.V[0]))
+    # V is the best there is: no vertex of the simplex, all of which are feasible, promises more.
+    for corner in np.eye(20):
+        assert (plan(mdp, corner).V <= optimist.V + 1e-4).all()

@@ -20,6 +20,10 @@ class Effort:
     size_steps: int  # steps of a run at each size, of which the second half counts
     problems: int  # problems to certify, of each kind
     longest: int  # steps of the longest run behind them
+    large_states: int  # of the largest sparse model
+    large_steps: int  # of a run in it
+    sparse_sizes: tuple[int, ...]  # states of the sparse models that other libraries plan for, too
+    plan_repeats: int
 
 
 FULL = Effort(
@@ -34,6 +38,10 @@ FULL = Effort(
     size_steps=200,
     problems=10,
     longest=5000,
+    large_states=100_000,
+    large_steps=1000,
+    sparse_sizes=(1000, 10_000, 100_000),
+    plan_repeats=9,
 )
 QUICK = Effort(
     horizon=60,
@@ -47,4 +55,8 @@ QUICK = Effort(
     size_steps=20,
     problems=1,
     longest=200,
+    large_states=2000,
+    large_steps=20,
+    sparse_sizes=(1000,),
+    plan_repeats=3,
 )

@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from vbmle.agents.vbmle import VBMLE
-from vbmle.bench import certificates, network, rivals, scaling, tabular
+from vbmle.bench import certificates, large, network, rivals, scaling, tabular
 from vbmle.bench.clock import FlooredWalk, Walk
 from vbmle.bench.effort import FULL, QUICK, Effort
 from vbmle.bench.launch import ONE_THREAD
@@ -83,6 +83,15 @@ def jobs(effort: Effort) -> list[tuple[str, int, Callable[[Tick], Any]]]:
     for letter in scaling.SIZES:
         found.append((f"growth with {letter}", 1, _ticking(partial(scaling.in_size, letter, effort))))
     found.append(("memory", 1, _ticking(scaling.memory)))
+    found.append(("large models", 1, _ticking(partial(large.updates, effort.large_states, effort))))
+    for states in effort.sparse_sizes:
+        found.append(
+            (f"sparse planning, S={states}", 1, _ticking(partial(large.sparse_planning, states, effort)))
+        )
+    for states in large.DENSE:
+        found.append(
+            (f"dense planning, S={states}", 1, _ticking(partial(large.dense_planning, states, effort)))
+        )
     for kind in (*certificates.KINDS, certificates.BEYOND):
         found.append((f"certificates: {kind}", 1, _ticking(partial(certificates.measure, kind, effort))))
     return found

@@ -26,6 +26,8 @@ from vbmle.kernels.support import (
 from vbmle.kernels.value import policy_iteration, sweep
 
 MAX_ROUNDS = 1000
+IDLE = 6  # rounds without progress, after which the error stays what it is
+CLOSE = 1e-9  # relative to V: the gap of an inner maximum that is close enough
 INDIFFERENT = 1e-14  # relative to V: what the choice of theta may be worth, to be no choice
 INSIDE = 1e-9  # of its room: how much an ellipsoid may be missed by
 INNER = (
@@ -207,18 +209,9 @@ def _in_one(ball, warm, c, rows, level, b, row, free, first, scale, work):
     for j in range(m):
         y[j] -= ball.middle[level, free + j]
     slack = ball.slack[level, first : first + rows.shape[0]]
+    start = (warm.s[level, row], CLOSE * scale)
     gap, warm.s[level, row], warm.num_active[level, row] = support(
-        c,
-        H,
-        root,
-        rows,
-        slack,
-        room,
-        warm.s[level, row],
-        y,
-        warm.active[level, row],
-        warm.num_active[level, row],
-        work,
+        c, H, root, rows, slack, room, *start, y, warm.active[level, row], warm.num_active[level, row], work
     )
     for j in range(m):
         y[j] += ball.middle[level, free + j]
@@ -330,15 +323,19 @@ def optimistic_iteration(model, domain, ball, block_of_row, warm, p, policy, V, 
     """
     factor = model.discount / (1.0 - model.discount)
     other = np.empty(len(V))
-    error = np.inf
+    error, least, idle = np.inf, np.inf, 0
     for _ in range(MAX_ROUNDS):
         gap = choose_models(model, domain, ball, block_of_row, V, warm, p)
         low, high = sweep(model, p, V, other, policy)
-        before = error
-        error = 0.5 * factor * (high - low) + gap / (1.0 - model.discount)
+        spread = 0.5 * factor * (high - low)
+        error = spread + gap / (1.0 - model.discount)
         for s in range(len(V)):
             V[s] = other[s] + 0.5 * factor * (high + low)
-        if error <= tolerance or (before < np.inf and error >= before and error < 1e-9):
+        if spread < (0.5 if lu.shape[0] > 0 else 0.999) * least:
+            least, idle = spread, 0
+        else:
+            idle += 1
+        if spread <= 0.5 * tolerance or idle >= IDLE:
             break
         if lu.shape[0] > 0:
             policy_iteration(model, p, policy, lu, V)

@@ -23,6 +23,8 @@ from vbmle.kernels.quadratic import SOLVED, qp_workspace, solve_qp
 EXACT = 1e-13  # of room: how well the ellipsoid's boundary is met
 ROUNDS = 100  # a handful are needed
 FAR = 30.0  # times the s of the closed form: from there on a maximiser over all of P is looked for
+FARTHEST = 1e7  # times the same: beyond, rounding would move more than s does
+STEPS = 60  # towards that maximiser; mostly one or two
 
 
 @kernel
@@ -92,19 +94,21 @@ def square_length(root, c):
 
 
 @kernel
-def _best_of_all(c, H, rows, slack, room, s, d, active, num_active, work):
-    """From d on to a maximiser of <c, d> over all rows, while it stays inside the ellipsoid.
+def _best_of_all(c, H, rows, slack, room, s, close, d, active, num_active, work):
+    """From d on towards a maximiser of <c, d> over all rows, while it stays inside the ellipsoid.
 
-    Each step is a quadratic program around the last point, which for polyhedra ends after finitely many.
-    Returns (whether it is one and inside, active rows).
+    Each step e is a quadratic program around the last point, which for polyhedra ends after finitely many. No point
+    of the ellipsoid has more than 2 |e| sqrt(room) / s above the end of a step. Returns (that gap, active rows), an
+    infinite gap where the ellipsoid was left.
     """
     m = len(c)
     g, u, qp_work, here, step = work[0][:m], work[2], work[3], work[4], work[5][:m]
-    for i in range(m):
-        g[i] = s * c[i]
-    for _ in range(ROUNDS):
+    most = FARTHEST / FAR * s
+    for _ in range(STEPS):
         if quadratic_form(H, d) > room:
-            return False, num_active
+            break
+        for i in range(m):
+            g[i] = s * c[i]
         for i in range(rows.shape[0]):
             total = slack[i]
             for j in range(m):
@@ -112,29 +116,37 @@ def _best_of_all(c, H, rows, slack, room, s, d, active, num_active, work):
             here[i] = total
         status, num_active = solve_qp(H, g, rows, here, step, active, num_active, u, qp_work)
         if status != SOLVED:
-            return False, num_active
+            break
         moved = quadratic_form(H, step)
         for i in range(m):
             d[i] += step[i]
-        if moved <= 1e-24 * room:
-            return True, num_active
-    return False, num_active
+        gap = 2.0 * np.sqrt(moved * room) / s
+        if gap <= close and quadratic_form(H, d) <= room:
+            return gap, num_active
+        if moved < 1e-4 * room:  # it creeps along a face that is nearly flat
+            if s >= most:
+                break
+            s = min(8.0 * s, most)
+    return np.inf, num_active
 
 
 @kernel
-def support(c, H, root, rows, slack, room, s, d, active, num_active, work):
+def support(c, H, root, rows, slack, room, s, close, d, active, num_active, work):
     """d becomes the maximiser; returns (gap, s, active rows). `s` and active[:num_active] are where to start.
 
-    s = infinity: d starts, or ends, as a maximiser over all of P. The maximum is at most <c, d> + gap. The set
-    must not be empty.
+    s = infinity: d starts, or ends, as a maximiser over all of P. The maximum is at most <c, d> + gap, and a gap up
+    to `close` is close enough. Along faces that are nearly flat and reach far, s is not followed beyond what
+    arithmetic can resolve, and the gap says what may be left. The set must not be empty.
     """
     m = len(c)
     g, r, u, qp_work = work[0][:m], work[1], work[2], work[3]
     unit = np.sqrt(room / square_length(root, c))  # the s of the closed form
     if s == np.inf:
-        inside, num_active = _best_of_all(c, H, rows, slack, room, FAR * unit, d, active, num_active, work)
-        if inside:
-            return 0.0, np.inf, num_active
+        gap, num_active = _best_of_all(
+            c, H, rows, slack, room, FAR * unit, close, d, active, num_active, work
+        )
+        if gap < np.inf:
+            return gap, np.inf, num_active
         s = unit
     s = min(max(s, 0.1 * unit), FAR * unit)
     low, high, left, tried = 0.0, np.inf, 0.0, False
@@ -149,25 +161,28 @@ def support(c, H, root, rows, slack, room, s, d, active, num_active, work):
         flat = kappa <= 1e-22 * size
         if left >= 0.0 and flat and slope >= -1e-11 * np.sqrt(size):
             return 0.0, np.inf, num_active
-        if abs(left) <= EXACT * room:
+        if abs(left) <= EXACT * room or (left > 0.0 and s >= FARTHEST * unit):
             break
         if left > 0.0:
             low = s
             if high == np.inf and (flat or s >= FAR * unit) and not tried:
                 tried = True
-                inside, count = _best_of_all(c, H, rows, slack, room, FAR * unit, d, active, num_active, work)
-                if inside:
-                    return 0.0, np.inf, count
+                gap, count = _best_of_all(
+                    c, H, rows, slack, room, FAR * unit, close, d, active, num_active, work
+                )
+                if gap < np.inf:
+                    return gap, np.inf, count
         else:
             high = s
         square = s * s + left / kappa if not flat else -1.0
-        if low * low < square < min(high, 1e12 * unit) ** 2:
+        if low * low < square < high * high:
             new = np.sqrt(square)
         elif high == np.inf:
             new = 8.0 * s
         else:
             new = np.sqrt(low * high) if low > 1e-3 * high else 1e-2 * high
-        if abs(new - s) <= 1e-15 * s or new < 1e-200 or new > 1e13 * unit:
+        new = min(new, FARTHEST * unit)
+        if abs(new - s) <= 1e-15 * s or new < 1e-200:
             break
         s = new
     return max(left, 0.0) / (2.0 * s), s, num_active
