@@ -5,7 +5,7 @@
     |V - V*|   <= gamma/(1-gamma) |V - V_before|                                after V = T V_before
 
 `plan` uses policy iteration (exact up to rounding) while dense factors are cheap, and modified policy
-iteration with MacQueen's bounds above. Tolerances are on the error of V, never on the residual.
+iteration with MacQueen's bounds above that. Tolerances are on the error of V, never on the residual.
 """
 
 from __future__ import annotations
@@ -22,6 +22,9 @@ from vbmle.validation import Floats, Ints
 
 DENSE_STATES = 1000
 """Up to this many states policies are evaluated by dense factors."""
+
+FACTORED_STATES = 200
+"""Up to this many states `plan` iterates policies with dense factors; above, sweeps are faster."""
 
 METHODS = ("auto", "policy-iteration", "modified-policy-iteration")
 
@@ -52,7 +55,7 @@ def plan(mdp: LinearMixtureMDP, theta: ArrayLike, tolerance: float = 1e-8, metho
     _require_tolerance(tolerance)
     validation.one_of("method", method, METHODS)
     policy, V = np.zeros(mdp.num_states, np.int64), np.zeros(mdp.num_states)
-    if method == "policy-iteration" or (method == "auto" and mdp.num_states <= DENSE_STATES):
+    if method == "policy-iteration" or (method == "auto" and mdp.num_states <= FACTORED_STATES):
         lu = np.empty((mdp.num_states, mdp.num_states))
         error = value.policy_iteration(mdp.flat, p, policy, lu, V) / (1.0 - mdp.discount)
     else:
