@@ -10,11 +10,13 @@ and Phi(s,a) = sum_s' phi(s'|s,a) (r(s,a,s') + gamma V'(s')). For any theta, wit
 exactly. The linear terms are bounded over the whole set at once (`LikelihoodSet.support`), the others, of second
 order, by |P_theta - P'| and |E|. If no advantage can be positive, the policy is optimal for every theta of the set.
 How much it can lose is at most max advantage / (1 - gamma); V* lies between V^pi and V^pi plus that loss, and below
-the optimistic value of the ellipsoid around the set.
+the optimistic value of the ellipsoid around the set (`vbmle.optimism`), where every (s, a) has a theta of its own. The
+same with the reward turned round bounds V^pi from below.
 """
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,6 +34,9 @@ from vbmle.validation import Bools, Floats, Ints
 
 TIE = 1e-9
 """Advantages up to this, relative to 1/(1-gamma), count as none: what rounding can make of a tie."""
+
+ROUNDS = 60
+"""Of bounding the value by its error and the error by the value."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,15 +86,14 @@ def certify(
         raise ValueError("the confidence set is empty: its delta has happened, or the model is wrong")
     matters = _reachable(mdp, state)
     local = _Expansion(likely, chosen)
-    low, high, size = local.value_bounds()
+    low, high = local.value_bounds()
+    size = np.maximum(high - local.V, local.V - low)
     gain = local.advantages(size, matters)
     rivals = gain > TIE / (1.0 - mdp.discount)
     loss = float(np.where(rivals, gain, 0.0).max() / (1.0 - mdp.discount))
     worst, best = _range(mdp)
     low = np.clip(low, worst, best)
-    optimist = Optimist(mdp)
-    optimist.plan([likely.ellipsoid()], 1e-6)
-    ceiling = np.minimum(optimist.V + optimist.error_bound, best)
+    ceiling = np.minimum(_optimistic(mdp, likely), best)
     high = np.minimum(np.where(matters, high + loss, ceiling), ceiling)
     loss = min(loss, float((high - low)[matters].max()))
     certified = not rivals.any()
@@ -104,30 +108,32 @@ class _Expansion:
         mdp, rows = likely.mdp, likely.mdp.transitions
         self._likely, self._mdp, self._policy = likely, mdp, policy
         self._played = np.arange(mdp.num_states) * mdp.num_actions + policy
-        self._V = evaluate(mdp, likely.theta, policy)
+        self.V = evaluate(mdp, likely.theta, policy)
         moves = rows.csr(likely.p).toarray()
         self._inverse = np.linalg.inv(np.eye(mdp.num_states) - mdp.discount * moves[self._played])
         extra = mdp.transition_reward if len(mdp.transition_reward) else 0.0
-        worth = extra + mdp.discount * self._V[rows.successor]
+        worth = extra + mdp.discount * self.V[rows.successor]
         by_row = sparse.csr_array((worth, np.arange(rows.count), rows.indptr))
         gains = by_row @ rows.phi
         self._gains: Floats = gains.toarray() if sparse.issparse(gains) else np.asarray(gains)
         here = np.repeat(np.arange(mdp.num_states), mdp.num_actions)
-        self._advantage = mdp.row_reward + by_row @ likely.p - self._V[here]
+        self._advantage = mdp.row_reward + by_row @ likely.p - self.V[here]
         self._K = mdp.discount * moves @ self._inverse - self._inverse[here]
 
-    def value_bounds(self) -> tuple[Floats, Floats, Floats]:
-        """Bounds on V^pi from below and above, and on |E|."""
+    def value_bounds(self) -> tuple[Floats, Floats]:
+        """Bounds on V^pi from below and above: those of a theta for every state, sharpened by the expansion."""
         likely, functionals = self._likely, self._inverse @ self._gains[self._played]
+        high = _optimistic(_forced(self._mdp, self._policy, 1.0), likely)
+        low = -_optimistic(_forced(self._mdp, self._policy, -1.0), likely)
         reach = likely.reach(functionals)
         up = np.array([likely.support(c, r) for c, r in zip(functionals, reach, strict=True)])
         down = np.array([likely.support(-c, r) for c, r in zip(functionals, reach, strict=True)])
-        first, size = np.maximum(up, down), np.full(self._mdp.num_states, 1.0 / (1.0 - self._mdp.discount))
-        rest = np.zeros_like(size)
-        for _ in range(60):
+        for _ in range(ROUNDS):
+            size = np.maximum(high - self.V, self.V - low)
             rest = self._mdp.discount * self._inverse @ self._second(size)[self._played]
-            size = np.minimum(size, first + rest)
-        return self._V - np.minimum(down + rest, size), self._V + np.minimum(up + rest, size), size
+            high = np.minimum(high, self.V + up + rest)
+            low = np.maximum(low, self.V - down - rest)
+        return low, high
 
     def advantages(self, size: Floats, matters: Bools) -> Floats:
         """Upper bounds on the advantage of every (s, a) over the policy's action; 0 in states that don't matter."""
@@ -156,6 +162,24 @@ class _Expansion:
             own = int(self._played[row // mdp.num_actions])
             found[row] = row == own or _same_row(mdp, rows.indptr[row], rows.indptr[own], row, own)
         return found
+
+
+def _optimistic(mdp: LinearMixtureMDP, likely: LikelihoodSet) -> Floats:
+    """A bound on V* over the ellipsoid around the set: every (s, a) has the theta that is best for it."""
+    optimist = Optimist(mdp)
+    optimist.plan([likely.ellipsoid()], 1e-6)
+    return optimist.V + optimist.error_bound
+
+
+def _forced(mdp: LinearMixtureMDP, policy: Ints, sign: float) -> LinearMixtureMDP:
+    """The same model with the reward times `sign` for the policy's actions, and a reward that forbids all others."""
+    forced = copy(mdp)
+    flat = mdp.flat
+    reward = np.full(len(flat.reward), -3.0 / (1.0 - mdp.discount))
+    played = np.arange(mdp.num_states) * mdp.num_actions + policy
+    reward[played] = sign * flat.reward[played]
+    vars(forced)["flat"] = flat._replace(reward=reward, reward_next=sign * flat.reward_next)
+    return forced
 
 
 def _same_row(mdp: LinearMixtureMDP, i: int, j: int, row: int, other: int) -> bool:
