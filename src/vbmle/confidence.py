@@ -186,7 +186,9 @@ def _same_row(mdp: LinearMixtureMDP, i: int, j: int, row: int, other: int) -> bo
     """Whether two rows have the same successors, features and rewards."""
     rows = mdp.transitions
     a, b = slice(i, rows.indptr[row + 1]), slice(j, rows.indptr[other + 1])
-    if mdp.row_reward[row] != mdp.row_reward[other] or not np.array_equal(rows.successor[a], rows.successor[b]):
+    if mdp.row_reward[row] != mdp.row_reward[other] or not np.array_equal(
+        rows.successor[a], rows.successor[b]
+    ):
         return False
     if len(mdp.transition_reward) and (mdp.transition_reward[a] != mdp.transition_reward[b]).any():
         return False
