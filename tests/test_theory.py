@@ -61,7 +61,7 @@ def test_the_regret_bound_is_the_sum_of_printed_terms():
     expected = (b * 2 + b_prime) * 2 * np.sqrt(T) + 4 * 0.5 * 2 * np.sqrt(T) + 2 * 0.5 * 2 * 4 * np.sqrt(T)
     expected += np.sqrt(b) * 0.5 * 2 * 4 * (1 + np.sqrt(T * 4 * G)) + 2 * 2 * np.sqrt(T) * 2 * G
     assert theory.regret_bound(T, known, form="printed") == pytest.approx(expected)
-    # What the proof needs and the statement lost: (56) through (1-gamma), the 2 gamma/(1-gamma), the square's factor.
+    # What the proof needs and the statement lost: (91) over 1 - gamma, the 2 gamma/(1-gamma) of (95), the factor of (100).
     lost = 4 * 0.5 * (4 - 2) * np.sqrt(T) + 2 * 0.5 * 4
     square = (0.5 * (0.5 * 4 / 0.5) ** 2 - 2) * np.sqrt(T) * 4 * G
     assert theory.regret_bound(T, known) == pytest.approx(expected + lost + square)
@@ -153,7 +153,7 @@ def test_a_trace_follows_its_definitions():
 
 
 def test_delta_is_the_regret_of_following_the_leader(traces):
-    """(57): sum_{i<=t} z_i = sum_{i<t} log(p(theta_MLE_t) / p(theta_MLE_i)) - lambda/2 (|theta_MLE_t|^2 - |theta_MLE_0|^2)."""
+    """(59): sum_{i<=t} z_i = sum_{i<t} log(p(theta_MLE_t) / p(theta_MLE_i)) - lambda/2 (|theta_MLE_t|^2 - |theta_MLE_0|^2)."""
     for one in traces[:5]:
         p = one.features @ one.theta_mle.T  # (what was seen at i, by the estimate at t)
         size = 0.5 * (one.theta_mle**2).sum(axis=1)
@@ -184,7 +184,9 @@ def test_a_trace_needs_a_world_and_takes_zero_probabilities():
     found = theory.trace(history)
     assert np.isinf(found.error_bound).all()
     assert not np.isnan(found.X).any()
-    bare = vbmle.History(history.states, history.actions, history.next_states, history.regret, history.seconds)
+    bare = vbmle.History(
+        history.states, history.actions, history.next_states, history.regret, history.seconds
+    )
     np.testing.assert_array_equal(theory.trace(bare, world).error, found.error)
     with pytest.raises(ValueError, match="does not know its world"):
         theory.trace(bare)
