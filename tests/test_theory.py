@@ -61,7 +61,7 @@ def test_the_regret_bound_is_the_sum_of_printed_terms():
     expected = (b * 2 + b_prime) * 2 * np.sqrt(T) + 4 * 0.5 * 2 * np.sqrt(T) + 2 * 0.5 * 2 * 4 * np.sqrt(T)
     expected += np.sqrt(b) * 0.5 * 2 * 4 * (1 + np.sqrt(T * 4 * G)) + 2 * 2 * np.sqrt(T) * 2 * G
     assert theory.regret_bound(T, known, form="printed") == pytest.approx(expected)
-    # What the proof needs and the statement lost: (91) over 1 - gamma, the 2 gamma/(1-gamma) of (95), the factor of (100).
+    # What the proof has and the statement lost: (91) over 1 - gamma, 2 gamma/(1-gamma) of (95), the factor of (100).
     lost = 4 * 0.5 * (4 - 2) * np.sqrt(T) + 2 * 0.5 * 4
     square = (0.5 * (0.5 * 4 / 0.5) ** 2 - 2) * np.sqrt(T) * 4 * G
     assert theory.regret_bound(T, known) == pytest.approx(expected + lost + square)
@@ -82,9 +82,9 @@ def test_vector_norms_stay_below_their_bound_for_any_ridge(seed: int, d: int, ri
     rng = np.random.default_rng(seed)
     A, total = ridge * np.eye(d), 0.0
     for T in range(1, 30):
-        phi = rng.normal(size=d) * (rng.random(d) < 0.5)
+        phi: np.ndarray = rng.normal(size=d) * (rng.random(d) < 0.5)
         phi *= L * rng.random() ** 0.1 / max(float(np.linalg.norm(phi)), 1e-9)
-        total += phi @ np.linalg.solve(A, phi)
+        total += float(phi @ np.linalg.solve(A, phi))
         A += np.outer(phi, phi)
         assert total <= theory.vector_norm_bound(T, d, ridge, L) * (1.0 + 1e-9)
 
@@ -153,7 +153,7 @@ def test_a_trace_follows_its_definitions():
 
 
 def test_delta_is_the_regret_of_following_the_leader(traces):
-    """(59): sum_{i<=t} z_i = sum_{i<t} log(p(theta_MLE_t) / p(theta_MLE_i)) - lambda/2 (|theta_MLE_t|^2 - |theta_MLE_0|^2)."""
+    """(59): sum_{i<=t} z_i = sum_{i<t} log(p(MLE_t) / p(MLE_i)) - lambda/2 (|MLE_t|^2 - |MLE_0|^2)."""
     for one in traces[:5]:
         p = one.features @ one.theta_mle.T  # (what was seen at i, by the estimate at t)
         size = 0.5 * (one.theta_mle**2).sum(axis=1)
