@@ -9,6 +9,7 @@ from test_theory import small_world
 
 import vbmle
 from vbmle import theory
+from vbmle.confidence import _Expansion
 from vbmle.counts import TransitionCounts
 from vbmle.likelihood_set import LikelihoodSet, likelihood_set, log_mixture, log_rows
 
@@ -32,12 +33,10 @@ def points(likely: LikelihoodSet, count: int, rng: np.random.Generator) -> list[
     return found
 
 
-def two_models() -> vbmle.World:
-    rng = np.random.default_rng(3)
-    models = rng.dirichlet(np.ones(3), (2, 3, 2))
-    return vbmle.World(
-        vbmle.LinearMixtureMDP.from_models(list(models), rng.random((3, 2)), 0.9), np.array([0.7, 0.3])
-    )
+def two_models(seed: int = 3) -> vbmle.World:
+    rng = np.random.default_rng(seed)
+    models, reward = rng.dirichlet(np.ones(3), (2, 3, 2)), rng.random((3, 2))
+    return vbmle.World(vbmle.LinearMixtureMDP.from_models(list(models), reward, 0.9), np.array([0.7, 0.3]))
 
 
 # The set
@@ -164,6 +163,24 @@ def test_nothing_in_the_set_contradicts_what_was_proved(number: int):
                 better = plan.Q - plan.Q[np.arange(mdp.num_states), policy][:, None] > 1e-6
                 if found.certified:
                     assert not better.any()
+
+
+@pytest.mark.parametrize("number", range(30))
+def test_advantages_stay_below_their_bounds_at_the_very_ends_of_the_set(number: int):
+    """On a segment linear parts are bounded tightly, so that a remainder left out would show."""
+    world, rng = two_models(number), np.random.default_rng([number, 6])
+    mdp = world.mdp
+    likely = likelihood_set(draw_many(world, int(rng.choice([300, 3000, 30_000])), rng))
+    policy = rng.integers(2, size=3) if number % 2 else vbmle.plan(mdp, likely.theta).policy
+    local = _Expansion(likely, policy)
+    low, high = local.value_bounds()
+    bounds = local.advantages(np.maximum(high - local.V, local.V - low), np.ones(3, dtype=bool))
+    members = sorted(points(likely, 6, rng), key=lambda theta: theta[0])
+    for theta in (members[0], members[-1]):
+        V = vbmle.evaluate(mdp, theta, policy)
+        Q = mdp.row_reward.reshape(3, 2) + 0.9 * np.asarray(mdp.transition(theta)) @ V
+        assert (Q - V[:, None] <= bounds + 1e-9).all()
+        assert ((low <= V + 1e-9) & (high >= V - 1e-9)).all()
 
 
 def draw_many(world: vbmle.World, steps: int, rng: np.random.Generator) -> TransitionCounts:
