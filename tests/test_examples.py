@@ -20,6 +20,16 @@ def test_the_picture_of_the_readme_is_drawn(tmp_path: Path):
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
+def test_the_pictures_of_the_theory_are_drawn(tmp_path: Path):
+    command = [sys.executable, str(EXAMPLES / "theory.py"), str(tmp_path), "2", "6"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    drawn = {path.name for path in tmp_path.iterdir()}
+    shown = {path.name for path in (EXAMPLES.parent / "docs" / "images").glob("theory-*")}
+    assert drawn == shown
+    assert "covers" in done.stdout
+
+
 @pytest.mark.parametrize("spec", sorted(EXAMPLES.glob("*.toml")), ids=lambda path: path.stem)
 def test_a_sweep_runs_as_it_stands_but_shorter(spec: Path, tmp_path: Path):
     size = ["--trials", "1", "--horizon", "12", "--jobs", "1"]

@@ -20,7 +20,7 @@ LAYERS: list[set[str]] = [
     {"flatten", "model"},
     {"planning"},
     {"counts", "information", "starts", "solver", "certificate", "regression", "optimism"},
-    {"estimation"},
+    {"estimation", "likelihood_set", "confidence"},
     {"agents", "worlds"},
     {"simulation", "theory", "testing"},
     {"experiments", "bench"},

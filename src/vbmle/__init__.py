@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from vbmle import testing, worlds
+    from vbmle import testing, theory, worlds
     from vbmle.agents.base import Agent
     from vbmle.agents.maximum_likelihood import MaximumLikelihood
     from vbmle.agents.oracle import Oracle
@@ -54,6 +54,7 @@ _HOME = {
     "plan": "vbmle.planning",
     "simulate": "vbmle.simulation",
     "testing": "vbmle.testing",
+    "theory": "vbmle.theory",
     "value_biased": "vbmle.estimation",
     "value_iteration": "vbmle.planning",
     "worlds": "vbmle.worlds",
@@ -85,6 +86,7 @@ __all__ = [
     "plan",
     "simulate",
     "testing",
+    "theory",
     "value_biased",
     "value_iteration",
     "worlds",

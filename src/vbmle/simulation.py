@@ -55,6 +55,7 @@ class History:
     distance : |theta_t - theta*|^2, where it was asked for; NaN for an agent that has no theta. An agent with
         one theta for each (s, a), in an attribute `thetas` of shape (S, A, d), has the smallest of them here,
         and in `distance_mean` their mean.
+    world : where it happened, for `vbmle.theory.trace`.
     """
 
     states: Ints
@@ -65,6 +66,7 @@ class History:
     thetas: Floats | None = None
     distance: Floats | None = None
     distance_mean: Floats | None = None
+    world: World | None = None
 
 
 def simulate(
@@ -106,7 +108,7 @@ def simulate(
             progress(t + 1)
     states, actions, next_states = path
     extra = {name: np.array(values, dtype=np.float64) for name, values in kept.items()}
-    return History(states, actions, next_states, np.cumsum(losses), seconds, **extra)
+    return History(states, actions, next_states, np.cumsum(losses), seconds, **extra, world=world)
 
 
 def _recorders(agent: Any, world: World, record: Collection[str]) -> dict[str, Callable[[], Any]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 from abc import ABC, abstractmethod
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,9 @@ from vbmle.solver import Solver
 from vbmle.storage import load_npz, save_npz
 from vbmle.transitions import one_hot
 from vbmle.validation import Floats, Ints, index
+
+if TYPE_CHECKING:
+    from vbmle.confidence import Confidence
 
 FORMAT = "vbmle-agent-1"
 State = dict[str, NDArray[Any]]
@@ -124,6 +127,16 @@ class TallyAgent(Agent):
     def observe(self, state: int, action: int, next_state: int) -> None:
         self.counts.add(state, action, next_state)
         self._decided = -1
+
+    def confidence(self, delta: float = 0.1, state: int | None = None) -> Confidence:
+        """What the data prove of V* and of the policy in force, at confidence 1 - delta at all times at once.
+
+        Needs the counts alone (see `vbmle.likelihood_set`), and changes nothing. With a `state`, it is about the
+        states that can be reached from there.
+        """
+        from vbmle.confidence import confidence
+
+        return confidence(self.counts, self.policy, delta, state)
 
     def _state(self) -> State:
         return {

@@ -17,6 +17,7 @@ from vbmle.counts import TransitionCounts
 from vbmle.model import World
 from vbmle.simulation import History
 from vbmle.solver import Solver, goal
+from vbmle.theory.trace import mle_error as squared_error
 from vbmle.validation import Floats, Ints
 
 RIDGE = 1.0
@@ -71,7 +72,5 @@ def mle_error(world: World, history: History, steps: Ints, ridge: float = RIDGE)
             counts.add(int(state), int(action), int(next_state))
         t = int(step)
         solver.climb(goal(counts, ridge))  # from where the last one ended
-        off = world.theta - solver.theta
-        # A_t itself is not needed: off' (sum n phi phi') off is a sum over transitions.
-        errors[row] = counts.values @ mdp.transitions.probabilities(off) ** 2 + ridge * (off @ off)
+        errors[row] = squared_error(counts, solver.theta, world.theta, ridge)
     return errors
