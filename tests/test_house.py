@@ -23,6 +23,7 @@ LAYERS: list[set[str]] = [
     {"estimation"},
     {"agents", "worlds"},
     {"simulation", "theory", "testing"},
+    {"gym"},
     {"experiments", "bench"},
     {"report"},
     {"cli"},

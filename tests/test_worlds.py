@@ -17,12 +17,14 @@ from vbmle.worlds.trap import HOME, RISKY, SAFE
 EXACT = 1e-10
 
 SAMPLES: dict[str, Any] = {
+    "cliff_walking": worlds.cliff_walking,
     "closed_loop_trap": closed_loop_trap,
     "from_gymnasium": lambda: from_gymnasium("FrozenLake-v1", [0.9, 0.1]),
     "frozen_lake": frozen_lake,
     "hypercube": lambda: hypercube(4),
     "random_network": lambda: random_network(3, 2, 5),
     "riverswim": riverswim,
+    "taxi": worlds.taxi,
 }
 
 

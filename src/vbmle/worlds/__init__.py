@@ -10,18 +10,20 @@ from collections.abc import Callable
 
 from vbmle.model import World
 from vbmle.worlds.cube import hypercube
-from vbmle.worlds.gym import from_gymnasium, frozen_lake
+from vbmle.worlds.gym import cliff_walking, from_gymnasium, frozen_lake, taxi
 from vbmle.worlds.network import random_network
 from vbmle.worlds.river import riverswim
 from vbmle.worlds.trap import closed_loop_trap
 
 __all__ = [
+    "cliff_walking",
     "closed_loop_trap",
     "from_gymnasium",
     "frozen_lake",
     "hypercube",
     "random_network",
     "riverswim",
+    "taxi",
 ]
 
 WORLDS: dict[str, Callable[..., World]] = {name: globals()[name] for name in __all__}
