@@ -11,7 +11,11 @@ from collections.abc import Callable
 from vbmle.model import World
 from vbmle.worlds.cube import hypercube
 from vbmle.worlds.gym import cliff_walking, from_gymnasium, frozen_lake, taxi
+from vbmle.worlds.inventory import inventory
+from vbmle.worlds.maintenance import maintenance
 from vbmle.worlds.network import random_network
+from vbmle.worlds.pricing import pricing
+from vbmle.worlds.queue import queue
 from vbmle.worlds.river import riverswim
 from vbmle.worlds.trap import closed_loop_trap
 
@@ -21,6 +25,10 @@ __all__ = [
     "from_gymnasium",
     "frozen_lake",
     "hypercube",
+    "inventory",
+    "maintenance",
+    "pricing",
+    "queue",
     "random_network",
     "riverswim",
     "taxi",

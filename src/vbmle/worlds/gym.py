@@ -35,7 +35,7 @@ SLIPPERY = (1 / 3, 1 / 3, 0.0, 1 / 3)
 GUSTY = (0.8, 0.1, 0.0, 0.1)
 """As meant, or blown to either side: the wind on the cliff."""
 
-DENSE_LIMIT = 4_000_000
+DENSE_LIMIT = 1_000_000
 """Up to this many features models are dense arrays, above sparse."""
 
 
