@@ -26,19 +26,12 @@ from vbmle.counts import TransitionCounts
 from vbmle.model import LinearMixtureMDP, World
 from vbmle.simulation import Player, rewards
 from vbmle.validation import Floats, Ints
-from vbmle.worlds import WORLDS
+from vbmle.worlds import EXAMPLES, WORLDS
 
 __all__ = ["Drive", "PolicyPlayer", "WorldEnv", "drive", "register_all"]
 
 EPISODE = 1000
 """Steps after which `gymnasium.make` truncates an episode."""
-
-EXAMPLES: dict[str, dict[str, Any]] = {
-    "from_gymnasium": {"env": "FrozenLake-v1", "slip": (0.9, 0.1)},
-    "hypercube": {"dimension": 4},
-    "random_network": {"states": 3, "actions": 2, "dimension": 5},
-}
-"""Settings for worlds that cannot do without."""
 
 NAMES = {"riverswim": "RiverSwim"}
 THINNING = 100

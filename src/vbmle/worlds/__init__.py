@@ -7,6 +7,7 @@ One family, one file. A new world is a function that returns a `vbmle.World`; im
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from vbmle.model import World
 from vbmle.worlds.cube import hypercube
@@ -36,3 +37,10 @@ __all__ = [
 
 WORLDS: dict[str, Callable[..., World]] = {name: globals()[name] for name in __all__}
 """Every world by name."""
+
+EXAMPLES: dict[str, dict[str, Any]] = {
+    "from_gymnasium": {"env": "FrozenLake-v1", "slip": [0.9, 0.1]},
+    "hypercube": {"dimension": 4},
+    "random_network": {"states": 3, "actions": 2, "dimension": 5},
+}
+"""Settings for worlds that cannot do without."""
