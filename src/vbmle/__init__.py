@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from vbmle.model import LinearMixtureMDP, World
     from vbmle.planning import Plan, evaluate, plan, value_iteration
     from vbmle.simulation import History, earned, simulate
+    from vbmle.sources import models_from_logs, models_from_npz, models_from_table, read_log
 
 _HOME = {
     "Agent": "vbmle.agents.base",
@@ -57,7 +58,11 @@ _HOME = {
     "evaluate": "vbmle.planning",
     "log_likelihood": "vbmle.estimation",
     "maximum_likelihood": "vbmle.estimation",
+    "models_from_logs": "vbmle.sources",
+    "models_from_npz": "vbmle.sources",
+    "models_from_table": "vbmle.sources",
     "plan": "vbmle.planning",
+    "read_log": "vbmle.sources",
     "simulate": "vbmle.simulation",
     "testing": "vbmle.testing",
     "value_biased": "vbmle.estimation",
@@ -93,7 +98,11 @@ __all__ = [
     "evaluate",
     "log_likelihood",
     "maximum_likelihood",
+    "models_from_logs",
+    "models_from_npz",
+    "models_from_table",
     "plan",
+    "read_log",
     "simulate",
     "testing",
     "value_biased",
