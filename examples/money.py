@@ -2,11 +2,8 @@
 
 import sys
 
-import matplotlib
-
-matplotlib.use("Agg")
-import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.figure import Figure
 
 import vbmle
 
@@ -42,23 +39,23 @@ def compare(world, step, trials, steps, path=None):
     print(f"{'':28}{'euros lost':>12}{'+-':>8}{'regret':>12}")
     for name, curves in lost.items():
         final = np.array(curves)[:, -1]
-        error = final.std() / np.sqrt(trials)
-        print(f"{name:28}{final.mean():12,.0f}{error:8,.0f}{np.mean(regret[name]):12,.0f}")
+        print(
+            f"{name:28}{final.mean():12,.0f}{final.std() / trials**0.5:8,.0f}{np.mean(regret[name]):12,.0f}"
+        )
     if path:
-        figure, axes = plt.subplots(figsize=(7, 4), layout="constrained")
+        figure = Figure(figsize=(7, 4), layout="constrained")
+        axes = figure.subplots()
         for (name, curves), colour, line in zip(lost.items(), COLOURS, LINES, strict=True):
             axes.plot(np.mean(curves, axis=0), color=colour, linestyle=line, lw=2, label=name)
         axes.set(
             xlabel=step, ylabel="euros lost, against who knows the truth", title=f"mean of {trials} trials"
         )
         axes.legend(frameon=False)
-        axes.grid(alpha=0.3)
         figure.savefig(path, dpi=130)
 
 
 def arguments(trials, steps):
     """[FILE.png] [TRIALS] [STEPS] of the command line."""
-    words = sys.argv[1:]
-    path = words.pop(0) if words and not words[0].isdigit() else None
-    trials, steps = [int(word) for word in words] + [trials, steps][len(words) :]
-    return trials, steps, path
+    path = sys.argv.pop(1) if len(sys.argv) > 1 and not sys.argv[1].isdigit() else None
+    given = [int(word) for word in sys.argv[1:]]
+    return *given, *(trials, steps)[len(given) :], path

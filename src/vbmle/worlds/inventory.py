@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import sparse, stats
+from scipy import sparse, special
 
 from vbmle import validation
 from vbmle.model import LinearMixtureMDP
@@ -71,7 +71,9 @@ def inventory(
 
 def demand_law(mean: float) -> Floats:
     """P(D = 0, 1, ...) of a Poisson demand, cut where it is negligible; sums to 1."""
-    law = stats.poisson.pmf(np.arange(int(stats.poisson.isf(TAIL, mean)) + 1), mean)
+    demand = np.arange(int(mean + 10.0 * np.sqrt(mean)) + 20)
+    law = np.exp(demand * np.log(mean) - mean - special.gammaln(demand + 1.0))
+    law = law[: int(np.nonzero(law >= TAIL)[0][-1]) + 1]
     return np.asarray(law / law.sum(), dtype=np.float64)
 
 

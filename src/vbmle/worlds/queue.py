@@ -4,7 +4,7 @@ n people are in the shop, at most `capacity`. In each minute one may open the do
 slow or the fast server work. A minute of an open door lets in nobody, one or two people, as in a calm, a steady
 or a rush hour, with unknown odds theta; the server finishes one person with probability mu:
 
-    n' = min(n - served, capacity) + arrived, at most capacity,
+    n' = min(n - served + arrived, capacity),
     served ~ Bernoulli(mu_speed) if n > 0,    arrived ~ sum_k theta_k law_k if the door is open, else 0.
 
 **A closed door is blind**: nothing is learnt about arrivals behind it. An open door costs money, and for the
