@@ -16,13 +16,14 @@ PACKAGE = ROOT / "src" / "vbmle"
 # directly under src/vbmle must be given its place here.
 LAYERS: list[set[str]] = [
     {"storage", "validation", "kernels"},
-    {"transitions", "polytope"},
+    {"transitions", "polytope", "sources"},
     {"flatten", "model"},
     {"planning"},
     {"counts", "information", "starts", "solver", "certificate", "regression", "optimism"},
     {"estimation", "likelihood_set", "confidence"},
     {"agents", "worlds"},
     {"simulation", "theory", "testing"},
+    {"gym"},
     {"experiments", "bench"},
     {"report"},
     {"cli"},

@@ -195,9 +195,23 @@ class Meddler(Minimal):
             self.mdp.polytope.interior[0] += 1e-9
 
 
+class Skimming(Minimal):
+    """Reads only the first step of a log."""
+
+    def observe_many(self, states: Any, actions: Any, next_states: Any) -> None:
+        self.observe(states[0], actions[0], next_states[0])
+
+
+class Reading(Minimal):
+    def observe_many(self, states: Any, actions: Any, next_states: Any) -> None:
+        for step in zip(states, actions, next_states, strict=True):
+            self.observe(*step)
+
+
 @pytest.mark.parametrize(
     ("agent", "message"),
     [
+        (Skimming, r"Skimming: observe_many leads to the actions \[.*\], one by one to \["),
         (NoNumber, r"NoNumber, step 1, state 0: act returned 0.0, of type float"),
         (OutOfRange, r"OutOfRange, step 1, .* act returned 2; actions go from 0 to 1"),
         (ShortPolicy, r"policy has shape \(2,\)"),
@@ -218,6 +232,10 @@ class Meddler(Minimal):
 def test_each_way_to_break_it_is_named(agent: Any, message: str):
     with pytest.raises(AssertionError, match=message):
         check_agent(agent)
+
+
+def test_reading_a_log_step_by_step_keeps_the_contract():
+    check_agent(Reading)
 
 
 def test_the_catalogue_is_the_same_each_time_and_each_kind_is_there():

@@ -17,18 +17,26 @@ from vbmle.worlds.trap import HOME, RISKY, SAFE
 EXACT = 1e-10
 
 SAMPLES: dict[str, Any] = {
+    "cliff_walking": worlds.cliff_walking,
     "closed_loop_trap": closed_loop_trap,
     "from_gymnasium": lambda: from_gymnasium("FrozenLake-v1", [0.9, 0.1]),
     "frozen_lake": frozen_lake,
     "hypercube": lambda: hypercube(4),
+    "inventory": worlds.inventory,
+    "maintenance": worlds.maintenance,
+    "pricing": worlds.pricing,
+    "queue": worlds.queue,
     "random_network": lambda: random_network(3, 2, 5),
     "riverswim": riverswim,
+    "taxi": worlds.taxi,
 }
 
 
 def transition(world: World, theta: Any = None) -> np.ndarray:
     """P_theta as (S, A, S); the truth unless told otherwise."""
-    return np.asarray(world.mdp.transition(world.theta if theta is None else theta))
+    p: Any = world.mdp.transition(world.theta if theta is None else theta)
+    mdp = world.mdp
+    return np.asarray(p.toarray().reshape(mdp.num_states, -1, mdp.num_states) if mdp.is_sparse else p)
 
 
 # ---- all of them

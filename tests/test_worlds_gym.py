@@ -5,9 +5,11 @@ from typing import Any
 import gymnasium
 import numpy as np
 import pytest
+from scipy import sparse
 
 from vbmle import LinearMixtureMDP, Oracle, World, plan, simulate
-from vbmle.worlds import from_gymnasium, frozen_lake
+from vbmle.simulation import rewards
+from vbmle.worlds import cliff_walking, from_gymnasium, frozen_lake, taxi
 from vbmle.worlds.gym import SLIPPERY
 
 EXACT = 1e-12
@@ -140,6 +142,104 @@ def test_cliff_walking_as_it_is():
     assert simulate(Oracle(world.mdp, world.theta), world, 30).regret[-1] == 0.0
 
 
+def table_reward(env: Any, slip: Any) -> np.ndarray:
+    """The expected reward of every (s, a) straight from the table: sum_k theta_k sum p r."""
+    table = env.unwrapped.P
+    states, actions = len(table), len(table[0])
+    return np.array(
+        [
+            [
+                sum(w * p * r for k, w in enumerate(slip) for p, _, r, _ in table[s][(a + k) % actions])
+                for a in range(actions)
+            ]
+            for s in range(states)
+        ]
+    )
+
+
+@pytest.mark.parametrize("name", ["CliffWalking-v1", "Taxi-v4"])
+@pytest.mark.parametrize("slip", [[0.7, 0.1, 0.1, 0.1], [0.0, 0.0, 0.4, 0.6]])
+def test_split_states_keep_expected_rewards_and_moves_exactly(name: str, slip: list[float]):
+    """Versions merged again give the table's law, and rewards in the table's units, for every version."""
+    env = gymnasium.make(name)
+    world, states = from_gymnasium(name, slip), len(env.unwrapped.P)  # type: ignore[attr-defined]
+    mdp, of, ended = world.mdp, np.array(world._merged.of), np.array(world._merged.ended)
+    assert mdp.num_states > states
+    p = mdp.transitions.probabilities(world.theta)
+    paid = p * rewards(mdp)
+    rows = mdp.transitions.row_of
+    expected = np.bincount(rows, paid, mdp.num_states * mdp.num_actions).reshape(mdp.num_states, -1)
+    truth = table_reward(env, slip)
+    np.testing.assert_allclose(expected[~ended], truth[of[~ended]], rtol=0.0, atol=1e-10)
+    np.testing.assert_array_equal(expected[ended], 0.0)
+    law = sparse.csr_array(
+        (p, (rows, of[mdp.transitions.successor])), shape=(len(of) * mdp.num_actions, states)
+    )
+    for v in np.nonzero(~ended)[0][:: max(1, len(of) // 60)]:
+        for a in range(mdp.num_actions):
+            wanted = np.zeros(states)
+            for k, weight in enumerate(slip):
+                for q, to, _, _ in env.unwrapped.P[of[v]][(a + k) % mdp.num_actions]:  # type: ignore[attr-defined]
+                    wanted[to] += weight * q
+            np.testing.assert_allclose(
+                law[[v * mdp.num_actions + a]].toarray()[0], wanted, rtol=0.0, atol=EXACT
+            )
+
+
+def test_the_cliff_splits_its_start_and_nothing_else():
+    world = cliff_walking()
+    assert world.mdp.num_states == 49
+    assert world.state_after(36, 1, 36, -100.0, False) == 48
+    assert world.state_after(36, 2, 36, -1.0, False) == 36
+    assert world.state_after(48, 0, 24, -1.0, False) == 24
+    mdp = world.mdp
+    assert rewards(mdp)[mdp.transitions.find(36, 1, 48)] == pytest.approx(-100.0)
+    assert rewards(mdp)[mdp.transitions.find(36, 1, 36)] == pytest.approx(-1.0)
+    V = plan(mdp, world.theta).V
+    assert V[48] == V[36]  # versions behave alike
+
+
+def test_wind_drives_the_walker_from_the_edge():
+    """At the start all go up; above the cliff one walks along it in still air, and away from it in the wind."""
+    still, windy = cliff_walking([1.0, 0.0, 0.0, 0.0]), cliff_walking([0.4, 0.3, 0.0, 0.3])
+    up, right = 0, 1
+    assert plan(still.mdp, still.theta).policy[25] == right
+    assert plan(windy.mdp, windy.theta).policy[25] == up
+
+
+def test_a_state_that_ends_only_some_ways_has_a_version_that_is_over():
+    """From 0 one stays, or ends at 0 (reward 1) with probability 1/2; the end is state 2 and restarts at 0."""
+    ends = Toy({0: {0: [(0.5, 0, 1.0, True), (0.5, 1, 0.0, False)]}, 1: {0: [(1.0, 0, 0.0, False)]}})
+    world = from_gymnasium(ends, discount=0.5)
+    np.testing.assert_array_equal(transition(world)[:, 0], [[0.0, 0.5, 0.5], [1, 0, 0], [1, 0, 0]])
+    assert world.state_after(0, 0, 0, 1.0, True) == 2
+    # V0 = 1/2 + V1/4 + V2/4 with V1 = V2 = V0/2: V0 = 1/2 / (3/4).
+    assert plan(world.mdp, world.theta).V[0] == pytest.approx(2 / 3, abs=1e-9)
+
+
+def test_a_list_of_environments_is_a_mixture_of_models():
+    dry, icy = lake(False), lake(True)
+    world = from_gymnasium([dry, icy], weights=[0.25, 0.75])
+    np.testing.assert_array_equal(world.theta, [0.25, 0.75])
+    expected = 0.25 * transition(from_gymnasium(dry)) + 0.75 * transition(from_gymnasium(icy))
+    np.testing.assert_allclose(transition(world), expected, rtol=0.0, atol=EXACT)
+    both = from_gymnasium([dry, icy], [0.6, 0.4])
+    np.testing.assert_allclose(both.theta, [0.3, 0.2, 0.3, 0.2])
+    parts = [from_gymnasium(env, [0.6, 0.4]) for env in (dry, icy)]
+    expected = 0.5 * transition(parts[0]) + 0.5 * transition(parts[1])
+    np.testing.assert_allclose(transition(both), expected, rtol=0.0, atol=EXACT)
+
+
+def test_rain_in_the_taxi():
+    """State 0 0 (row 0, column 0): south goes south in the dry, with .8 in the rain."""
+    world = taxi(rain=0.5)
+    mdp = world.mdp
+    p = mdp.transitions.probabilities(world.theta)
+    assert p[mdp.transitions.find(1, 0, 101)] == pytest.approx(0.5 + 0.5 * 0.8)
+    assert mdp.reward_offset == -10.0
+    assert mdp.reward_offset + mdp.reward_scale == 20.0
+
+
 def test_large_tables_stay_sparse(monkeypatch: pytest.MonkeyPatch):
     """The same world either way."""
     from vbmle.worlds import gym
@@ -165,15 +265,28 @@ def test_random_slips_are_drawn_by_the_seed():
 
 
 STEP = {0: [(1.0, 1, 0.0, False)]}
+TWO = {1: [(1.0, 0, 0.0, False)]}
 
 
 @pytest.mark.parametrize(
     ("build", "message"),
     [
+        (lambda: from_gymnasium([]), "env is an empty list"),
+        (lambda: from_gymnasium([lake(), lake(size=8)]), r"env\[1\] has 64 states, but env\[0\] has 16"),
         (
-            lambda: from_gymnasium("CliffWalking-v1", [0.9, 0.1]),
-            r"the reward of \(s=\d+, a=\d, s'=36\) is .*-100",
+            lambda: from_gymnasium([lake(), lake()], weights=[1.0]),
+            r"weights has shape \(1,\); it needs \(2,\)",
         ),
+        (
+            lambda: from_gymnasium([Toy({0: STEP, 1: STEP}), Toy({0: STEP, 1: STEP}, (0.0, 1.0))]),
+            r"env\[1\] starts in other states than env\[0\]",
+        ),
+        (
+            lambda: from_gymnasium([Toy({0: STEP, 1: STEP}), Toy({0: STEP | TWO, 1: STEP | TWO})]),
+            r"env\[1\] has 2 actions, but env\[0\] has 1",
+        ),
+        (lambda: cliff_walking([0.5, 0.5]), "slip has 2 weights; it needs 4"),
+        (lambda: taxi(1.5), "rain is 1.5; a probability is at most 1"),
         (lambda: from_gymnasium("CartPole-v1"), "has no transition table P"),
         (lambda: from_gymnasium(lake(), [0.5, 0.6]), "theta lies outside the feasible set"),
         (lambda: from_gymnasium(lake(), [0.2] * 5), "slip has 5 weights; it needs 1 to 4"),
@@ -185,12 +298,6 @@ STEP = {0: [(1.0, 1, 0.0, False)]}
         (lambda: from_gymnasium(lake(), discount=1.0), "discount is 1.0"),
         (lambda: from_gymnasium(Toy({0: STEP, 2: STEP})), "needs states 0 .. S-1"),
         (lambda: from_gymnasium(Toy({0: STEP, 1: {}})), "with the same actions in each"),
-        (
-            lambda: from_gymnasium(
-                Toy({0: {0: [(0.5, 0, 0.0, True), (0.5, 1, 0.0, False)]}, 1: {0: [(1.0, 0, 0.0, False)]}})
-            ),
-            "state 0 ends an episode on some ways into it but not on others",
-        ),
         (lambda: from_gymnasium(Toy({0: STEP, 1: STEP}, (0.5, 0.4))), "initial_state_distrib sums to 0.9"),
         (lambda: frozen_lake(5), "size is 5; it needs 4 or 8"),
         (lambda: frozen_lake(slip="wet"), "slip is 'wet'; it needs one of 'random'"),

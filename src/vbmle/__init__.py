@@ -24,13 +24,16 @@ if TYPE_CHECKING:
     from vbmle.agents.vbmle import VBMLE, ApproximateVBMLE
     from vbmle.counts import TransitionCounts
     from vbmle.estimation import Estimate, log_likelihood, maximum_likelihood, value_biased
+    from vbmle.gym import Drive, PolicyPlayer, WorldEnv, drive
     from vbmle.model import LinearMixtureMDP, World
     from vbmle.planning import Plan, evaluate, plan, value_iteration
-    from vbmle.simulation import History, simulate
+    from vbmle.simulation import History, earned, simulate
+    from vbmle.sources import models_from_logs, models_from_npz, models_from_table, read_log
 
 _HOME = {
     "Agent": "vbmle.agents.base",
     "ApproximateVBMLE": "vbmle.agents.vbmle",
+    "Drive": "vbmle.gym",
     "Estimate": "vbmle.estimation",
     "History": "vbmle.simulation",
     "LinearMixtureMDP": "vbmle.model",
@@ -38,6 +41,7 @@ _HOME = {
     "Oracle": "vbmle.agents.oracle",
     "PSRL": "vbmle.agents.psrl",
     "Plan": "vbmle.planning",
+    "PolicyPlayer": "vbmle.gym",
     "QLearning": "vbmle.agents.q_learning",
     "RBMLE": "vbmle.agents.rbmle",
     "Random": "vbmle.agents.random_policy",
@@ -48,10 +52,17 @@ _HOME = {
     "UCRL2": "vbmle.agents.ucrl2",
     "VBMLE": "vbmle.agents.vbmle",
     "World": "vbmle.model",
+    "WorldEnv": "vbmle.gym",
+    "drive": "vbmle.gym",
+    "earned": "vbmle.simulation",
     "evaluate": "vbmle.planning",
     "log_likelihood": "vbmle.estimation",
     "maximum_likelihood": "vbmle.estimation",
+    "models_from_logs": "vbmle.sources",
+    "models_from_npz": "vbmle.sources",
+    "models_from_table": "vbmle.sources",
     "plan": "vbmle.planning",
+    "read_log": "vbmle.sources",
     "simulate": "vbmle.simulation",
     "testing": "vbmle.testing",
     "theory": "vbmle.theory",
@@ -69,21 +80,30 @@ __all__ = [
     "VBMLE",
     "Agent",
     "ApproximateVBMLE",
+    "Drive",
     "Estimate",
     "History",
     "LinearMixtureMDP",
     "MaximumLikelihood",
     "Oracle",
     "Plan",
+    "PolicyPlayer",
     "QLearning",
     "Random",
     "TransitionCounts",
     "UCLKPlus",
     "World",
+    "WorldEnv",
+    "drive",
+    "earned",
     "evaluate",
     "log_likelihood",
     "maximum_likelihood",
+    "models_from_logs",
+    "models_from_npz",
+    "models_from_table",
     "plan",
+    "read_log",
     "simulate",
     "testing",
     "theory",

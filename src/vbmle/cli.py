@@ -197,12 +197,34 @@ def agents() -> None:
 
 
 @app.command()
-def worlds() -> None:
-    """List the worlds: settings with their defaults, and what each is."""
+def worlds(
+    draw: Annotated[
+        tuple[str, Path] | None,
+        typer.Option(metavar="NAME FILE.png", help="Draw a world with its best policy and value."),
+    ] = None,
+) -> None:
+    """List the worlds: settings with their defaults, and what each is; or draw one."""
     from vbmle.experiments import catalogue
 
+    if draw is not None:
+        _draw(*draw)
+        return
     for name, maker in catalogue.worlds().items():
         print(catalogue.describe(name, maker))
+
+
+def _draw(name: str, path: Path) -> None:
+    """The picture of a world by name, with the settings it has in Gymnasium's register."""
+    from vbmle.experiments import catalogue
+    from vbmle.report.draw import write
+    from vbmle.worlds import EXAMPLES
+
+    settings = catalogue.require("world", name, EXAMPLES.get(name, {}), "--draw")
+    try:
+        write(catalogue.worlds()[name](**settings), name, path)
+    except (OSError, ValueError) as error:
+        raise InputError(f"--draw: cannot write {path} ({error})") from error
+    _say(f"see {path}")
 
 
 def _run(experiments: Sequence[Experiment], out: Path, workers: Workers) -> None:

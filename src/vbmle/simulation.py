@@ -20,7 +20,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from vbmle import planning, validation
-from vbmle.model import World
+from vbmle.model import LinearMixtureMDP, World
 from vbmle.validation import Floats, Ints
 
 REPORT_EVERY = 50
@@ -109,6 +109,24 @@ def simulate(
     states, actions, next_states = path
     extra = {name: np.array(values, dtype=np.float64) for name, values in kept.items()}
     return History(states, actions, next_states, np.cumsum(losses), seconds, **extra, world=world)
+
+
+def rewards(mdp: LinearMixtureMDP) -> Floats:
+    """The reward of every possible transition (as ordered in `mdp.transitions`), in the user's units."""
+    by_transition = len(mdp.transition_reward) > 0
+    values = mdp.transition_reward if by_transition else mdp.row_reward[mdp.transitions.row_of]
+    return values * mdp.reward_scale + mdp.reward_offset
+
+
+def earned(world: World, history: History) -> Floats:
+    """What was earned in each step of a history, in the user's units: r(s_t, a_t, s_{t+1}).
+
+    The difference between two agents that ran with the same seed is money: it counts steps as they come, where
+    regret counts discounted futures.
+    """
+    find, values = world.mdp.transitions.find, rewards(world.mdp)
+    steps = zip(history.states, history.actions, history.next_states, strict=True)
+    return values[[find(int(s), int(a), int(to)) for s, a, to in steps]]
 
 
 def _recorders(agent: Any, world: World, record: Collection[str]) -> dict[str, Callable[[], Any]]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,7 @@ def check_agent(
     - two fresh agents behave the same;
     - `theta`, where there is one, stays in the feasible set;
     - where there is `save`, an agent loaded half-way goes on exactly as if it had never stopped;
+    - where there is `observe_many`, it is the same as observing one by one;
     - where there are `counts`, an impossible transition is refused with a ValueError and nothing is lost.
     """
     world = riverswim(length=4, features="mixture") if world is None else world
@@ -49,6 +51,8 @@ def check_agent(
         _same(reference, twice, "asked for every action twice")
     if hasattr(reference.agent, "save"):
         _check_saving(make_agent, world, uniforms, reference)
+    if hasattr(reference.agent, "observe_many") and not reference.randomised:
+        _check_many(make_agent, reference)
     if hasattr(reference.agent, "counts"):
         _check_impossible(make_agent, world, uniforms, reference)
     changed = [name for name, value in _snapshot(world.mdp).items() if value != before[name]]
@@ -142,6 +146,19 @@ def _check_saving(
             run.agent.save(path)
             run.agent = type(run.agent).load(path, world.mdp)
     _same(reference, run.go(steps), f"saved and loaded after steps {steps // 3} and {steps // 2}")
+
+
+def _check_many(make_agent: Callable[[LinearMixtureMDP], Any], reference: _Run) -> None:
+    """A log observed at once teaches what it teaches step by step."""
+    path = [(state, action) for state, action, _, _ in reference.trace]
+    log = [(*here, there[0]) for here, there in pairwise(path)]
+    single, many = (make_agent(reference.world.mdp) for _ in range(2))
+    for step in log:
+        single.observe(*step)
+    many.observe_many(*map(list, zip(*log, strict=True)))
+    states = range(min(10, reference.world.mdp.num_states))
+    one, two = ([int(agent.act(state)) for state in states] for agent in (single, many))
+    assert one == two, f"{reference.name}: observe_many leads to the actions {two}, one by one to {one}"
 
 
 def _check_impossible(

@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from vbmle.counts import TransitionCounts
 from vbmle.model import LinearMixtureMDP
@@ -51,6 +51,12 @@ class Agent(ABC):
     @abstractmethod
     def observe(self, state: int, action: int, next_state: int) -> None:
         """Learn from one transition."""
+
+    def observe_many(self, states: ArrayLike, actions: ArrayLike, next_states: ArrayLike) -> None:
+        """Learn from logged transitions, in their order: the same as observing them one by one."""
+        columns = (np.asarray(column).tolist() for column in (states, actions, next_states))
+        for state, action, next_state in zip(*columns, strict=True):
+            self.observe(state, action, next_state)
 
     @property
     @abstractmethod
@@ -137,6 +143,20 @@ class TallyAgent(Agent):
         from vbmle.confidence import confidence
 
         return confidence(self.counts, self.policy, delta, state)
+
+    def observe_many(self, states: ArrayLike, actions: ArrayLike, next_states: ArrayLike) -> None:
+        """Learn from logged transitions at once: the same as one by one, and refused as a whole."""
+        kind = type(self)
+        if kind.observe is not TallyAgent.observe and kind._noted is TallyAgent._noted:
+            super().observe_many(
+                states, actions, next_states
+            )  # it learns more than counts, and only one by one
+            return
+        self._noted(self.counts.add_many(states, actions, next_states))
+        self._decided = -1
+
+    def _noted(self, seen: Ints) -> None:
+        """What `observe` learns beside the counts, for transitions by index, in their order."""
 
     def _state(self) -> State:
         return {

@@ -73,6 +73,10 @@ class PSRL(CountingAgent):
         if self._information is not None:
             self._information.add(seen)
 
+    def _noted(self, seen: Ints) -> None:
+        for transition in seen if self._information is not None else ():
+            self._information.add(int(transition))  # type: ignore[union-attr]
+
     def _decide(self, state: int) -> None:
         if self._drawn_at == self.counts.total:  # asked about another state: the draw stands
             return

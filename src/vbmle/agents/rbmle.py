@@ -85,6 +85,9 @@ class RBMLE(TallyAgent):
         super().observe(state, action, next_state)
         self._episodes.visits[state * self.mdp.num_actions + action] += 1.0
 
+    def _noted(self, seen: Ints) -> None:
+        np.add.at(self._episodes.visits, self.mdp.transitions.row_of[seen], 1.0)
+
     def _decide(self, state: int) -> None:
         over = self._episodes.over(state * self.mdp.num_actions + int(self._policy[state]))
         if over or self.settings["update"] == "every-step":

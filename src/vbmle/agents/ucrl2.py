@@ -61,6 +61,9 @@ class UCRL2(TallyAgent):
         super().observe(state, action, next_state)
         self._episodes.visits[state * self.mdp.num_actions + action] += 1.0
 
+    def _noted(self, seen: Ints) -> None:
+        np.add.at(self._episodes.visits, self.mdp.transitions.row_of[seen], 1.0)
+
     def radius(self) -> Floats:
         """The L1 radius of each (s, a) row, for an episode that starts now."""
         successors, t = np.diff(self.mdp.transitions.indptr), self.counts.total + 1

@@ -20,7 +20,7 @@ from vbmle.estimation import prove
 from vbmle.information import Information
 from vbmle.model import LinearMixtureMDP
 from vbmle.solver import POOL, goal
-from vbmle.validation import Among, non_negative, one_of
+from vbmle.validation import Among, Ints, non_negative, one_of
 
 BIASES: dict[str, Callable[[int], float]] = {"sqrt": math.sqrt, "log": math.log1p}
 """Schedules alpha(t) by name: sqrt(t), the paper's, and log(1+t), tabular RBMLE's."""
@@ -93,6 +93,10 @@ class VBMLE(BiasedAgent):
         self._decided = -1
         if self._information is not None:
             self._information.add(seen)
+
+    def _noted(self, seen: Ints) -> None:
+        for transition in seen if self._information is not None else ():
+            self._information.add(int(transition))  # type: ignore[union-attr]
 
     def _decide(self, state: int) -> None:
         if self._information is not None:

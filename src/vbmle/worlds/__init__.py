@@ -7,22 +7,40 @@ One family, one file. A new world is a function that returns a `vbmle.World`; im
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from vbmle.model import World
 from vbmle.worlds.cube import hypercube
-from vbmle.worlds.gym import from_gymnasium, frozen_lake
+from vbmle.worlds.gym import cliff_walking, from_gymnasium, frozen_lake, taxi
+from vbmle.worlds.inventory import inventory
+from vbmle.worlds.maintenance import maintenance
 from vbmle.worlds.network import random_network
+from vbmle.worlds.pricing import pricing
+from vbmle.worlds.queue import queue
 from vbmle.worlds.river import riverswim
 from vbmle.worlds.trap import closed_loop_trap
 
 __all__ = [
+    "cliff_walking",
     "closed_loop_trap",
     "from_gymnasium",
     "frozen_lake",
     "hypercube",
+    "inventory",
+    "maintenance",
+    "pricing",
+    "queue",
     "random_network",
     "riverswim",
+    "taxi",
 ]
 
 WORLDS: dict[str, Callable[..., World]] = {name: globals()[name] for name in __all__}
 """Every world by name."""
+
+EXAMPLES: dict[str, dict[str, Any]] = {
+    "from_gymnasium": {"env": "FrozenLake-v1", "slip": [0.9, 0.1]},
+    "hypercube": {"dimension": 4},
+    "random_network": {"states": 3, "actions": 2, "dimension": 5},
+}
+"""Settings for worlds that cannot do without."""

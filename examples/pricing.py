@@ -1,0 +1,11 @@
+"""What to ask for seats that expire, when the mix of students, tourists and managers is unknown.
+
+python examples/pricing.py [FILE.png] [TRIALS] [STEPS]
+"""
+
+from money import arguments, compare
+
+import vbmle
+
+if __name__ == "__main__":
+    compare(vbmle.worlds.pricing(), "day", *arguments(trials=5, steps=330))

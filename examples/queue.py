@@ -1,0 +1,11 @@
+"""When to open the door and hire the fast server, when the mix of arrivals is unknown and a closed door is blind.
+
+python examples/queue.py [FILE.png] [TRIALS] [STEPS]
+"""
+
+from money import arguments, compare
+
+import vbmle
+
+if __name__ == "__main__":
+    compare(vbmle.worlds.queue(), "minute", *arguments(trials=10, steps=300))

@@ -1,0 +1,202 @@
+"""Gymnasium, both ways: our worlds as its environments, our agents in any environment, its policies in our worlds.
+
+`import vbmle.gym` registers every world as `vbmle/<Name>-v0` (without it, `gymnasium.make("vbmle.gym:vbmle/<Name>-v0")`
+imports it). Settings of the world are those of `gymnasium.make`:
+
+    env = gymnasium.make("vbmle/Inventory-v0", capacity=100)
+    env.reset(seed=0, options={"theta": "random"})        # another hidden truth: drawn, or given as numbers
+
+Observation and action are the numbers of state and action, rewards are in the units of the world, and play never
+ends by itself (`max_episode_steps` truncates after 1000 steps). `drive` lets our agents act in a plain environment;
+`PolicyPlayer` lets a policy with a method `predict`, as Stable-Baselines3 has them, be run by `simulate`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import gymnasium
+import numpy as np
+
+from vbmle import validation
+from vbmle.agents.posterior import Dirichlet, HitAndRun
+from vbmle.counts import TransitionCounts
+from vbmle.model import LinearMixtureMDP, World
+from vbmle.simulation import Player, rewards
+from vbmle.validation import Floats, Ints
+from vbmle.worlds import EXAMPLES, WORLDS
+
+__all__ = ["Drive", "PolicyPlayer", "WorldEnv", "drive", "register_all"]
+
+EPISODE = 1000
+"""Steps after which `gymnasium.make` truncates an episode."""
+
+NAMES = {"riverswim": "RiverSwim"}
+THINNING = 100
+"""Hit-and-run steps per free coordinate for a new theta."""
+
+
+def environment_name(world: str) -> str:
+    """closed_loop_trap as vbmle/ClosedLoopTrap-v0."""
+    camel = "".join(part.capitalize() for part in world.split("_"))
+    return f"vbmle/{NAMES.get(world, camel)}-v0"
+
+
+def register_all() -> None:
+    """Register every world that is not yet registered."""
+    from gymnasium.envs.registration import register, registry
+
+    for world in WORLDS:
+        if environment_name(world) not in registry:
+            settings = {"world": world, **EXAMPLES.get(world, {})}
+            register(
+                environment_name(world),
+                entry_point="vbmle.gym:WorldEnv",
+                max_episode_steps=EPISODE,
+                kwargs=settings,
+            )
+
+
+class WorldEnv(gymnasium.Env[Any, Any]):
+    """A world as a Gymnasium environment: `world` is a `vbmle.World`, or the name of one with its settings.
+
+    reset(options={"theta": ...}) changes the hidden truth: numbers, or "random" for a draw that is uniform on the
+    feasible set, from the environment's own generator.
+    """
+
+    metadata = {"render_modes": ["ansi"], "render_fps": 4}  # noqa: RUF012
+
+    def __init__(
+        self, world: str | World = "riverswim", render_mode: str | None = None, **settings: Any
+    ) -> None:
+        if isinstance(world, str):
+            validation.one_of("world", world, tuple(WORLDS))
+            world = WORLDS[world](**settings)
+        self.world = world
+        self.render_mode = render_mode
+        self.observation_space = gymnasium.spaces.Discrete(world.mdp.num_states)
+        self.action_space = gymnasium.spaces.Discrete(world.mdp.num_actions)
+        self._rewards = rewards(world.mdp)
+        self._state = 0
+        self._last = ""
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        super().reset(seed=seed)
+        wanted = (options or {}).get("theta")
+        if wanted is not None:
+            mdp = self.world.mdp
+            if isinstance(wanted, str):
+                validation.one_of("options['theta']", wanted, ("random",))
+                wanted = random_theta(mdp, self.np_random)
+            self.world = World(mdp, wanted)
+        self._state = self.world.first_state(float(self.np_random.random()))
+        self._last = ""
+        return self._state, {}
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        mdp, state = self.world.mdp, self._state
+        action = validation.index("action", int(action), mdp.num_actions)
+        self._state = self.world.next_state(state, action, float(self.np_random.random()))
+        reward = float(self._rewards[mdp.transitions.find(state, action, self._state)])
+        self._last = f"state {state}, action {action}, reward {reward:g}, "
+        return self._state, reward, False, False, {}
+
+    def render(self) -> Any:
+        """The last step in words."""
+        return f"{self._last}state {self._state}" if self.render_mode == "ansi" else None
+
+
+def random_theta(mdp: LinearMixtureMDP, rng: np.random.Generator) -> Floats:
+    """A theta drawn uniformly from the feasible set: exact for the simplex and tabular models, else by hit-and-run."""
+    counts = TransitionCounts(mdp)
+    try:
+        return Dirichlet(mdp).draw(counts, rng)
+    except ValueError:  # no product of simplices
+        if mdp.domain == "simplex" and mdp.p_min == 0.0:
+            return rng.dirichlet(np.ones(mdp.dimension))
+        return HitAndRun(mdp, THINNING).draw(counts, rng)
+
+
+@dataclass(frozen=True, eq=False)
+class Drive:
+    """What happened in an environment, step by step: states, actions, next_states and rewards, length T.
+
+    `episodes` is how many were begun.
+    """
+
+    states: Ints
+    actions: Ints
+    next_states: Ints
+    rewards: Floats
+    episodes: int
+
+
+def drive(
+    agent: Player,
+    env: Any,
+    steps: int,
+    seed: int = 0,
+    state_after: Callable[[int, int, int, float, bool], int] | None = None,
+) -> Drive:
+    """Let an agent act and learn in a Gymnasium environment whose observations are the states of its model.
+
+    Only real transitions are observed: where an episode ends, the environment is reset and play goes on.
+    `state_after(state, action, observation, reward, terminated)` turns observations into states where these are
+    not the same, as `GymWorld.state_after` does for split states.
+    """
+    steps = validation.positive_integer("steps", steps)
+    path, paid, episodes = np.empty((3, steps), np.int64), np.empty(steps), 1
+    state = int(env.reset(seed=seed)[0])
+    for t in range(steps):
+        action = agent.act(state)
+        seen, paid[t], terminated, truncated, _ = env.step(action)
+        following = (
+            int(seen) if state_after is None else state_after(state, action, seen, paid[t], terminated)
+        )
+        agent.observe(state, action, following)
+        path[:, t] = state, action, following
+        over = terminated or truncated
+        state = int(env.reset()[0]) if over and t + 1 < steps else following
+        episodes += bool(over and t + 1 < steps)
+    states, actions, next_states = path
+    return Drive(states, actions, next_states, paid, episodes)
+
+
+class PolicyPlayer:
+    """A policy with `predict(observation) -> (action, anything)`, to be run by `simulate`; it does not learn.
+
+    Stable-Baselines3 policies and models are such. They are asked once for every state, deterministically, so
+    that there is a stationary policy whose regret is exact; `observation(state)` makes what they look at, the
+    number of the state by default (Stable-Baselines3's own one-hot coding follows from the Discrete space).
+    """
+
+    def __init__(
+        self, policy: Any, mdp: LinearMixtureMDP, observation: Callable[[int], Any] | None = None
+    ) -> None:
+        see = observation or np.int64
+        actions = [np.asarray(policy.predict(see(s), deterministic=True)[0]) for s in range(mdp.num_states)]
+        bad = [s for s, a in enumerate(actions) if a.size != 1 or a.dtype.kind not in "iu"]
+        if bad:
+            raise ValueError(f"predict gave {actions[bad[0]]!r} in state {bad[0]}; it needs one whole number")
+        self._policy: Ints = np.array([int(a.item()) for a in actions], dtype=np.int64)
+        for state, action in enumerate(self._policy):
+            validation.index(f"the action predicted in state {state}", int(action), mdp.num_actions)
+
+    @property
+    def policy(self) -> Ints:
+        """The action for every state, (S,) ints."""
+        return self._policy
+
+    def act(self, state: int, /) -> int:
+        """What the policy predicts."""
+        return int(self._policy[validation.index("state", state, len(self._policy))])
+
+    def observe(self, state: int, action: int, next_state: int, /) -> None:
+        """There is nothing to learn from."""
+
+
+register_all()
