@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from vbmle.estimation import Estimate, log_likelihood, maximum_likelihood, value_biased
     from vbmle.gym import Drive, PolicyPlayer, WorldEnv, drive
     from vbmle.model import LinearMixtureMDP, World
-    from vbmle.planning import Plan, evaluate, plan, value_iteration
+    from vbmle.planning import Plan, evaluate, plan, plan_known, value_iteration
     from vbmle.simulation import History, earned, simulate
     from vbmle.sources import models_from_logs, models_from_npz, models_from_table, read_log
 
@@ -62,6 +62,7 @@ _HOME = {
     "models_from_npz": "vbmle.sources",
     "models_from_table": "vbmle.sources",
     "plan": "vbmle.planning",
+    "plan_known": "vbmle.planning",
     "read_log": "vbmle.sources",
     "simulate": "vbmle.simulation",
     "testing": "vbmle.testing",
@@ -103,6 +104,7 @@ __all__ = [
     "models_from_npz",
     "models_from_table",
     "plan",
+    "plan_known",
     "read_log",
     "simulate",
     "testing",

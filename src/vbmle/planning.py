@@ -67,6 +67,76 @@ def plan(mdp: LinearMixtureMDP, theta: ArrayLike, tolerance: float = 1e-8, metho
     return _finish(mdp, p, V, float(error), tolerance)
 
 
+def plan_known(
+    transition: ArrayLike | sparse.csr_array, reward: ArrayLike, discount: float, tolerance: float = 1e-8
+) -> Plan:
+    """The optimal value and policy of one model that is fully known, without a mixture around it.
+
+    transition: (S, A, S), or SciPy sparse (S*A, S); reward: (S, A), of any range. Policy iteration for small dense
+    models, modified policy iteration for large or sparse ones. Rows that are no distributions are refused.
+    """
+    table = np.ascontiguousarray(reward, dtype=np.float64)
+    if table.ndim != 2:
+        raise ValueError(f"reward has shape {table.shape}; it needs (S, A)")
+    _require_tolerance(tolerance)
+    gamma = validation.fraction("discount", discount)
+    if sparse.issparse(transition):
+        return _plan_sparse(sparse.csr_array(transition), table, gamma, tolerance)
+    states, actions = table.shape
+    moves = np.ascontiguousarray(transition, dtype=np.float64)
+    validation.require_shape("transition", moves, (states, actions, states), "(S, A, S)")
+    from vbmle.kernels import dense
+
+    P, R = moves.reshape(states * actions, states), table.reshape(-1)
+    _require_row(dense.broken_row(P), actions)
+    V, Q, policy = np.zeros(states), np.empty(states * actions), np.zeros(states, np.int64)
+    if states <= FACTORED_STATES:
+        error = dense.iterate_policies(P, R, gamma, V, Q, policy) / (1.0 - gamma)
+    else:
+        goal = max(tolerance, _rounding(gamma, R))
+        error = max(dense.iterate_values(P, R, gamma, V, Q, policy, goal, 20), _rounding(gamma, R))
+    return Plan(V, Q.reshape(states, actions), policy, error, error <= tolerance)
+
+
+def _plan_sparse(moves: sparse.csr_array, reward: Floats, gamma: float, tolerance: float) -> Plan:
+    from vbmle.kernels import value
+    from vbmle.kernels.layout import Model
+
+    states, actions = reward.shape
+    validation.require_shape("transition", moves, (states * actions, states), "(S*A, S)")
+    p, R = np.ascontiguousarray(moves.data, dtype=np.float64), reward.reshape(-1)
+    none, empty = np.zeros(0), np.zeros((0, 0))
+    indptr, successor = moves.indptr.astype(np.int64), moves.indices.astype(np.int64)
+    flat = Model(
+        indptr,
+        successor,
+        empty,
+        empty,
+        np.zeros(1, np.int64),
+        np.zeros(0, np.int64),
+        none,
+        R,
+        none,
+        gamma,
+        actions,
+    )
+    _require_row(value.broken_row(flat, p), actions)
+    V, policy, Q = np.zeros(states), np.zeros(states, np.int64), np.empty(states * actions)
+    goal = max(tolerance, _rounding(gamma, R))
+    error = value.modified_policy_iteration(flat, p, policy, V, np.empty(states), goal, 20, 10_000_000)
+    value.action_values(flat, p, V, Q)
+    error = max(error, _rounding(gamma, R))
+    return Plan(V, Q.reshape(states, actions), policy, error, error <= tolerance)
+
+
+def _require_row(row: int, actions: int) -> None:
+    if row >= 0:
+        state, action = divmod(row, actions)
+        raise ValueError(
+            f"transition is no distribution at (s={state}, a={action}); rows are >= 0 and sum to 1"
+        )
+
+
 def value_iteration(
     mdp: LinearMixtureMDP, theta: ArrayLike, tolerance: float = 1e-8, sweeps: int | None = None
 ) -> Plan:
@@ -130,7 +200,11 @@ def require_policy(mdp: LinearMixtureMDP, policy: ArrayLike) -> Ints:
 
 def rounding(mdp: LinearMixtureMDP) -> float:
     """The error of V below which sweeps cannot promise anything: rounding of 1/(1-gamma), carried on for ever."""
-    return float(4.0 * np.finfo(np.float64).eps / (1.0 - mdp.discount) ** 2)
+    return _rounding(mdp.discount, np.ones(1))
+
+
+def _rounding(discount: float, reward: Floats) -> float:
+    return float(4.0 * np.finfo(np.float64).eps / (1.0 - discount) ** 2 * max(1.0, np.abs(reward).max()))
 
 
 def _require_tolerance(tolerance: float) -> None:

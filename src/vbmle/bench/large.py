@@ -8,7 +8,7 @@ model alone, the building of each library's own model included.
 from __future__ import annotations
 
 import tracemalloc
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ from vbmle.counts import TransitionCounts
 from vbmle.estimation import maximum_likelihood, value_biased
 from vbmle.experiments import InputError
 from vbmle.model import LinearMixtureMDP, World
-from vbmle.planning import plan
+from vbmle.planning import plan, plan_known
 from vbmle.validation import Floats
 
 SECTION = "large models"
@@ -116,7 +116,7 @@ def sparse_planning(states: int, effort: Effort) -> list[Row]:
         problem.solve(method="modified_policy_iteration", epsilon=2.0 * TOLERANCE)
 
     repeats = 3 if states >= 100_000 else effort.plan_repeats
-    ours, other = _in_turn([lambda: _ours([model], reward), theirs], repeats)
+    ours, other = _in_turn([lambda: plan_known(model, reward, DISCOUNT, TOLERANCE), theirs], repeats)
     measure = "planning, sparse: times faster than QuantEcon's modified policy iteration"
     return [
         Row(
@@ -149,7 +149,9 @@ def dense_planning(states: int, effort: Effort) -> list[Row]:
 
     repeats = max(3, effort.plan_repeats // 3) if states >= 1000 else effort.plan_repeats
     methods = [by("policy_iteration"), by("modified_policy_iteration"), by_solver]
-    ours, one, two, three = _in_turn([lambda: _ours([model], reward), *methods], repeats)
+    ours, one, two, three = _in_turn(
+        [lambda: plan_known(model, reward, DISCOUNT, TOLERANCE), *methods], repeats
+    )
     details = {"ours": ours, "policy_iteration": one, "modified_policy_iteration": two, "mdpsolver": three}
     head = "planning, dense: times faster than"
     case = f"S={states}"
@@ -159,11 +161,7 @@ def dense_planning(states: int, effort: Effort) -> list[Row]:
     ]
 
 
-def _ours(models: list[Any], reward: Floats) -> None:
-    plan(LinearMixtureMDP.from_models(models, reward, DISCOUNT), [1.0], TOLERANCE)
-
-
-def _in_turn(calls: list[Callable[[], None]], repeats: int) -> list[float]:
+def _in_turn(calls: Sequence[Callable[[], object]], repeats: int) -> list[float]:
     """The median seconds of each, one after the other, again and again; the first round does not count."""
     seconds: list[list[float]] = [[] for _ in calls]
     for _ in range(repeats + 1):
