@@ -55,10 +55,10 @@ NEEDY = {
 """Worlds where a policy decides what is learnt."""
 
 SEARCHES = {
-    "one start": Choice("VBMLE", {"search": "local"}),
-    "three starts": Choice("VBMLE", {"search": "few"}),
     "all basins": Choice("VBMLE", {"search": "global"}),
-    "none: no bias": Choice("MaximumLikelihood"),
+    "three starts": Choice("VBMLE", {"search": "few"}),
+    "one start": Choice("VBMLE", {"search": "local"}),
+    "no bias": Choice("MaximumLikelihood"),
 }
 
 
