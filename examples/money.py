@@ -26,30 +26,26 @@ def agents(mdp):
 
 def compare(world, step, trials, steps, path=None):
     """Print the money lost against who knows the truth, on the same days with the same luck; draw it if asked."""
-    lost, regret = {}, {}
+    lost, regret, most = {}, {}, []
     for seed in range(trials):
         knows = vbmle.earned(world, vbmle.simulate(vbmle.Oracle(world.mdp, world.theta), world, steps, seed))
+        most.append(knows.mean())
         for name, agent in agents(world.mdp).items():
             history = vbmle.simulate(agent, world, steps, seed)
             lost.setdefault(name, []).append(np.cumsum(knows - vbmle.earned(world, history)))
             regret.setdefault(name, []).append(history.regret[-1])
-    print(
-        f"{steps} {step}s, mean of {trials} trials; who knows the truth earns {knows.mean():.2f} euros a {step}"
-    )
+    print(f"{steps} {step}s, {trials} trials; who knows the truth earns {np.mean(most):.2f} euros a {step}")
     print(f"{'':28}{'euros lost':>12}{'+-':>8}{'regret':>12}")
     for name, curves in lost.items():
         final = np.array(curves)[:, -1]
-        print(
-            f"{name:28}{final.mean():12,.0f}{final.std() / trials**0.5:8,.0f}{np.mean(regret[name]):12,.0f}"
-        )
+        error = final.std() / trials**0.5
+        print(f"{name:28}{final.mean():12,.0f}{error:8,.0f}{np.mean(regret[name]):12,.0f}")
     if path:
         figure = Figure(figsize=(7, 4), layout="constrained")
         axes = figure.subplots()
         for (name, curves), colour, line in zip(lost.items(), COLOURS, LINES, strict=True):
             axes.plot(np.mean(curves, axis=0), color=colour, linestyle=line, lw=2, label=name)
-        axes.set(
-            xlabel=step, ylabel="euros lost, against who knows the truth", title=f"mean of {trials} trials"
-        )
+        axes.set(xlabel=step, ylabel="euros lost to who knows the truth", title=f"mean of {trials} trials")
         axes.legend(frameon=False)
         figure.savefig(path, dpi=130)
 

@@ -229,3 +229,10 @@ def test_money_is_counted_as_it_comes():
     world = World(mdp, [1.0])
     history = simulate(Scripted(0, 2), world, 5)
     np.testing.assert_allclose(vbmle.earned(world, history), [3.0, -1.0, 3.0, -1.0, 3.0])
+
+
+def test_each_member_of_a_vector_may_have_a_truth_of_its_own():
+    many: Any = gymnasium.make_vec("vbmle/FrozenLake-v0", num_envs=3, vectorization_mode="sync")
+    many.reset(seed=0, options={"theta": "random"})
+    assert len({env.unwrapped.world.theta.tobytes() for env in many.envs}) == 3
+    many.close()

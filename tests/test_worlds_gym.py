@@ -7,7 +7,18 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from vbmle import LinearMixtureMDP, Oracle, World, plan, simulate
+from vbmle import (
+    History,
+    LinearMixtureMDP,
+    MaximumLikelihood,
+    Oracle,
+    QLearning,
+    World,
+    drive,
+    earned,
+    plan,
+    simulate,
+)
 from vbmle.simulation import rewards
 from vbmle.worlds import cliff_walking, from_gymnasium, frozen_lake, taxi
 from vbmle.worlds.gym import SLIPPERY
@@ -320,3 +331,23 @@ def test_what_a_lake_knows_is_saved_and_loaded(tmp_path: Any):
     world = frozen_lake()
     world.mdp.save(tmp_path / "lake.npz")
     assert LinearMixtureMDP.load(tmp_path / "lake.npz").fingerprint() == world.mdp.fingerprint()
+
+
+def test_agents_learn_the_wind_on_the_cliff():
+    """A share of n = 400 slips has a standard deviation of at most .5/sqrt(400) = .025; the ridge pulls a little."""
+    world = cliff_walking()
+    agent = MaximumLikelihood(world.mdp)
+    history = simulate(agent, world, 400, seed=1)
+    assert np.abs(agent.theta - world.theta).max() < 0.15
+    assert history.regret[-1] - history.regret[-100] < 0.2 * history.regret[99]
+
+
+def test_the_real_taxi_moves_within_the_world_that_slips():
+    """Every outcome of 5000 real steps, wrong pick-ups and drop-offs included, is possible there, at its reward."""
+    world = from_gymnasium("Taxi-v4", [0.9, 0.0, 0.0, 0.0, 0.05, 0.05])
+    agent = QLearning(world.mdp, epsilon=0.3)
+    trip = drive(agent, gymnasium.make("Taxi-v4"), 5000, seed=1, state_after=world.state_after)
+    assert agent.counts.total == 5000
+    assert set(trip.rewards) == {-10.0, -1.0, 20.0}
+    history = History(trip.states, trip.actions, trip.next_states, np.zeros(0), np.zeros(0))
+    np.testing.assert_allclose(earned(world, history), trip.rewards, rtol=0.0, atol=1e-9)
