@@ -196,6 +196,22 @@ def measure_sets(simplex: Simplex, trials: int, steps: int) -> None:
         )
 
 
+def measure_coverage(world: vbmle.World, trials: int, steps: int) -> None:
+    """How often theta* is ever outside, whenever one looks."""
+    lost = np.zeros(2)
+    for seed in range(trials):
+        history, watch = run(world, steps, seed), theory.Prequential(world.mdp)
+        out = np.zeros(2, dtype=bool)
+        for s, a, n in zip(history.states, history.actions, history.next_states, strict=True):
+            watch.observe(int(s), int(a), int(n))
+            truth = vbmle.log_likelihood(world.mdp, watch.counts, world.theta, ridge=0.0)
+            counted = theory.likelihood_set(watch.counts, DELTA).level
+            out |= np.array([watch.log_q - np.log(1.0 / DELTA), counted]) > truth
+        lost += out
+    shares = lost / trials
+    print(f"theta* was ever outside in {trials} runs: prequential {shares[0]:.1%}, counts {shares[1]:.1%}")
+
+
 def draw_animation(simplex: Simplex, steps: int, path: Path) -> None:
     """The likelihood, the set, the value, the bias and the path of theta, frame by frame."""
     world, mdp = simplex.world, simplex.world.mdp
@@ -286,6 +302,7 @@ def main(directory: str = "theory", trials: int = 100, steps: int = 2500) -> Non
     draw_martingales(world, 25 * trials, min(steps, 20), out / "theory-martingales.png")
     draw_sets(simplex, steps, out / "theory-sets.png")
     measure_sets(simplex, trials, steps)
+    measure_coverage(world, 5 * trials, min(steps, 100))
     draw_animation(simplex, min(steps, 1000), out / "theory-simplex.gif")
     draw_confidence(2 * steps, out / "theory-confidence.png")
     print(f"wrote {out}/theory-*")

@@ -12,6 +12,7 @@ from vbmle import theory
 from vbmle.confidence import _Expansion
 from vbmle.counts import TransitionCounts
 from vbmle.likelihood_set import LikelihoodSet, likelihood_set, log_mixture, log_rows
+from vbmle.testing import example_models
 
 
 def points(likely: LikelihoodSet, count: int, rng: np.random.Generator) -> list[np.ndarray]:
@@ -99,10 +100,10 @@ def test_the_dual_bound_is_tight(steps: int):
 
 @pytest.fixture(scope="module")
 def excess() -> np.ndarray:
-    """For 300 runs of 30 steps and both predictors, max over t of log q_t - l_t(theta*)."""
+    """For 200 runs of 30 steps and both predictors, max over t of log q_t - l_t(theta*)."""
     world, found = small_world(2), []
     true_p = np.log(world.mdp.transitions.probabilities(world.theta))
-    for seed in range(300):
+    for seed in range(200):
         history = vbmle.simulate(vbmle.Random(world.mdp, seed=seed), world, 30, seed=seed)
         watch, most = theory.Prequential(world.mdp), np.full(2, -np.inf)
         for s, a, n in zip(history.states, history.actions, history.next_states, strict=True):
@@ -154,7 +155,7 @@ def test_nothing_in_the_set_contradicts_what_was_proved(number: int):
         good = vbmle.plan(mdp, likely.theta).policy
         for policy in (good, rng.integers(mdp.num_actions, size=mdp.num_states)):
             found = theory.confidence(counts, policy)
-            for theta in points(likely, 15, rng):
+            for theta in points(likely, 8, rng):
                 plan = vbmle.plan(mdp, theta)
                 lost = (plan.V - vbmle.evaluate(mdp, theta, policy)).max()
                 assert (found.V_low - 1e-6 <= plan.V).all()
@@ -194,6 +195,23 @@ def draw_many(world: vbmle.World, steps: int, rng: np.random.Generator) -> Trans
             if times:
                 counts.add(*divmod(row, world.mdp.num_actions), int(successor), times=int(times))
     return counts
+
+
+def every_example() -> list[tuple[str, int]]:
+    return [(name, steps) for name in example_models() for steps in (0, 300)]
+
+
+@pytest.mark.parametrize(("name", "steps"), every_example())
+def test_the_truth_is_within_its_bounds_in_every_kind_of_model(name: str, steps: int):
+    """Flat sets, single points, duplicated models, no data at all."""
+    world = example_models()[name]
+    counts = draw(world, steps, np.random.default_rng(steps))
+    policy = vbmle.plan(world.mdp, world.theta).policy
+    found, best = theory.confidence(counts, policy), vbmle.plan(world.mdp, world.theta)
+    assert likelihood_set(counts).contains(world.theta)
+    assert ((found.V_low <= best.V + 1e-6) & (found.V_high >= best.V - 1e-6)).all()
+    assert 0.0 <= found.loss <= (found.V_high - found.V_low).max() + 1e-6
+    assert found.certified == (not found.rivals.any())
 
 
 def test_learning_ends_the_best_policy_is_certified_and_no_other():

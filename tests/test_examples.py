@@ -21,7 +21,7 @@ def test_the_picture_of_the_readme_is_drawn(tmp_path: Path):
 
 
 def test_the_pictures_of_the_theory_are_drawn(tmp_path: Path):
-    command = [sys.executable, str(EXAMPLES / "theory.py"), str(tmp_path), "2", "6"]
+    command = [sys.executable, str(EXAMPLES / "theory.py"), str(tmp_path), "2", "4"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     drawn = {path.name for path in tmp_path.iterdir()}

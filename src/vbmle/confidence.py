@@ -94,11 +94,11 @@ def certify(
     worst, best = _range(mdp)
     low = np.clip(low, worst, best)
     ceiling = np.minimum(_optimistic(mdp, likely), best)
-    high = np.minimum(np.where(matters, high + loss, ceiling), ceiling)
+    high = np.maximum(np.minimum(np.where(matters, high + loss, ceiling), ceiling), low)
     loss = min(loss, float((high - low)[matters].max()))
     certified = not rivals.any()
     parts = (likely.theta, likely.threshold, validation.fraction("delta", delta))
-    return Confidence(chosen, low, np.maximum(high, low), loss, certified, rivals, *parts)
+    return Confidence(chosen, low, high, loss, certified, rivals, *parts)
 
 
 class _Expansion:
@@ -123,8 +123,9 @@ class _Expansion:
     def value_bounds(self) -> tuple[Floats, Floats]:
         """Bounds on V^pi from below and above: those of a theta for every state, sharpened by the expansion."""
         likely, functionals = self._likely, self._inverse @ self._gains[self._played]
-        high = _optimistic(_forced(self._mdp, self._policy, 1.0), likely)
-        low = -_optimistic(_forced(self._mdp, self._policy, -1.0), likely)
+        # The most likely theta is of the set, so V' lies between the bounds, whatever rounding makes of a tie.
+        high = np.maximum(_optimistic(_forced(self._mdp, self._policy, 1.0), likely), self.V)
+        low = np.minimum(-_optimistic(_forced(self._mdp, self._policy, -1.0), likely), self.V)
         reach = likely.reach(functionals)
         up = np.array([likely.support(c, r) for c, r in zip(functionals, reach, strict=True)])
         down = np.array([likely.support(-c, r) for c, r in zip(functionals, reach, strict=True)])

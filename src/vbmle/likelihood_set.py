@@ -162,7 +162,7 @@ class LikelihoodSet:
 def likelihood_set(counts: TransitionCounts, delta: float = 0.1) -> LikelihoodSet:
     """C_t of the counts: holds theta* at all times at once with probability at least 1 - delta."""
     log_q = float(np.logaddexp(log_mixture(counts), log_rows(counts)) - np.log(2.0))
-    return LikelihoodSet(counts, log_q - np.log(1.0 / fraction("delta", delta)))
+    return LikelihoodSet(counts, log_q - float(np.log(1.0 / fraction("delta", delta))))
 
 
 def log_mixture(counts: TransitionCounts) -> float:
