@@ -212,16 +212,6 @@ def test_foreign_policies_that_make_no_sense_are_refused(policy: Any, message: s
         PolicyPlayer(Predictor(policy), riverswim(5).mdp)
 
 
-def test_stable_baselines_itself():
-    """Where it is installed: a fresh PPO policy runs in our world, and the regret is that of its policy."""
-    sb3 = pytest.importorskip("stable_baselines3")
-    model = sb3.PPO("MlpPolicy", gymnasium.make("vbmle/RiverSwim-v0"), n_steps=64, seed=0)
-    world = riverswim()
-    player = PolicyPlayer(model, world.mdp)
-    history = simulate(player, world, 20)
-    np.testing.assert_array_equal(history.actions, player.policy[history.states])
-
-
 def test_money_is_counted_as_it_comes():
     """Two states in turn, 3 euros for leaving the first and -1 for leaving the second."""
     swap = np.array([[[0.0, 1.0]], [[1.0, 0.0]]])
