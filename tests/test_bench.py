@@ -16,11 +16,12 @@ from problems import draw, outside
 from rich.console import Console
 
 from vbmle import VBMLE, World, log_likelihood, plan, value_biased
-from vbmle.bench import certificates, network, scaling, stopwatch, tabular
+from vbmle.bench import certificates, large, network, rivals, scaling, stopwatch, tabular
 from vbmle.bench.baselines import Problem, Slsqp
 from vbmle.bench.clock import BATCH, FlooredWalk, Walk, take_turns
 from vbmle.bench.launch import ONE_THREAD
 from vbmle.bench.rows import MET, MISSED, REPORTED, Row, as_markdown, as_table, at_least, at_most, write
+from vbmle.experiments import catalogue
 from vbmle.simulation import simulate
 from vbmle.worlds import hypercube, random_network, riverswim
 
@@ -252,11 +253,14 @@ def test_the_quick_bench_is_complete(quick: tuple[Path, str, str]):
     cases = {row["case"] for row in rows}
     assert {case.name for case in network.CASES} | set(tabular.CASES) <= cases
     assert {row["section"] for row in rows} == {
-        module.SECTION for module in (network, tabular, scaling, certificates)
+        module.SECTION for module in (network, tabular, rivals, scaling, large, certificates)
     }
     aimed = [(row["measure"], row["case"]) for row in rows if row["target"]]
-    # 3 measures with a target at every size, one at three of the four; 2 tabular, time, certificates.
-    assert len(aimed) == len(set(aimed)) == 3 * 4 + 3 + 2 + 1 + 1
+    # 3 measures with a target at every size, one at three of the four; 2 tabular, time, certificates;
+    # UCLK at two sizes against cvxpy, and two at (15,4); an update and its memory, planning at 1 + 2 * 4 sizes.
+    assert len(aimed) == len(set(aimed)) == 3 * 4 + 3 + 2 + 1 + 1 + 2 + 2 + 2 + 1 + 2 * 4
+    for name in (*catalogue.agents(), "UCLK, every step"):
+        assert sum(row["measure"].startswith(f"{name}: a step") for row in rows) == len(rivals.STEPS)
     assert "compiling (first run only)" in err
 
 

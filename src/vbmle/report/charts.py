@@ -17,6 +17,7 @@ from vbmle.report import statistics
 from vbmle.report.comparisons import SAME
 from vbmle.report.data import Runs, WorldRuns
 from vbmle.report.tables import text
+from vbmle.theory import bounds
 from vbmle.validation import Floats, Ints
 
 POINTS = 120
@@ -192,12 +193,8 @@ def distance(world: WorldRuns) -> Chart | None:
 
 
 def bound(steps: Floats, dimension: int, p_min: float) -> Floats:
-    """beta_t = 37 d^2/p_min^2 log((d lambda + t L^2)/d) log(1/delta), with L^2 = d for features in [0, 1].
-
-    For lambda < 1 the printed logarithm can be negative; the ratio of determinants, /(d lambda), holds there.
-    """
-    ratio = (dimension * RIDGE + steps * dimension) / (dimension * min(RIDGE, 1.0))
-    return 37.0 * dimension**2 / p_min**2 * np.log(ratio) * math.log(1.0 / DELTA)
+    """beta_t of the paper's Theorem 1, with L^2 = d for features in [0, 1]."""
+    return bounds.beta(steps, dimension, RIDGE, p_min, math.sqrt(dimension), DELTA)
 
 
 def mle_error(world: WorldRuns) -> Chart | None:
