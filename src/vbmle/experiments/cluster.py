@@ -19,6 +19,9 @@ CLOSE_SECONDS = 1
 RETRIES = 3
 """How often a task is run again by the scheduler."""
 
+NOISY = ("distributed", "tornado", "asyncio")
+"""Loggers that tell of a lost connection with pages of traces."""
+
 QUEUE = 1000
 """Tasks handed over at once: a cluster that grows with its queue must see one."""
 
@@ -48,7 +51,7 @@ def connect(address: str, say: Callable[[str], None]) -> Workers:
         from distributed.comm.addressing import get_address_host_port
     except ImportError:
         raise InputError("--dask needs the package distributed: pip install 'vbmle[cluster]'") from None
-    for name in [name for name in logging.root.manager.loggerDict if name.partition(".")[0] == "distributed"]:
+    for name in [name for name in logging.root.manager.loggerDict if name.partition(".")[0] in NOISY]:
         logging.getLogger(name).setLevel(logging.CRITICAL)  # what matters is said by us, once
     try:
         get_address_host_port(address)  # a client with an address it cannot parse is slow to be gone
