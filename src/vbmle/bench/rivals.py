@@ -24,7 +24,7 @@ BASELINE = {"(3,2) d=5": (3, 2, 5), "(5,4) d=5": (5, 4, 5)}
 LARGE = (15, 4, 10)
 STEPS: dict[str, Callable[[], World]] = {
     "(5,4) d=5": lambda: random_network(5, 4, 5),
-    "RiverSwim(6), d=16": lambda: riverswim(6),
+    "RiverSwim(6), d=22": lambda: riverswim(6),
 }
 
 
