@@ -167,12 +167,3 @@ def test_the_package_never_imports_the_peers_libraries():
     for path in (SCRIPT.parents[2] / "src").rglob("*.py"):
         assert "import stable_baselines3" not in path.read_text()
         assert "import torch" not in path.read_text()
-
-
-@pytest.mark.parametrize(
-    ("ours", "deep", "text"),
-    [(5, 3, "5 trials (3 of DQN)"), (2, 2, "2 trials"), (0, 1, "1 trial"), (4, 0, "4 trials")],
-)
-def test_trials_are_counted_by_kind(peers, ours: int, deep: int, text: str):
-    agents = [("VBMLE", k) for k in range(ours)] + [("DQN, set up", k) for k in range(deep)]
-    assert peers.trials([peers.Task("queue", agent, trial, 1, "") for agent, trial in agents]) == text

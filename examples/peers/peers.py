@@ -51,9 +51,6 @@ TITLES = {
     "queue": ("queue", "euros"),
 }
 DQN = "DQN"
-DQN_TRIALS = 3
-"""At most so many trials of a DQN, whose runs take some twenty times as long as the others'."""
-
 AGENTS: dict[str, tuple[str, dict[str, Any]]] = {
     "VBMLE": ("VBMLE", {"update": "doubling"}),
     "VBMLE, log bias": ("VBMLE", {"update": "doubling", "bias": "log"}),
@@ -213,19 +210,6 @@ def gather(records: dict[Task, dict[str, Any]], world: str, agent: str) -> list[
     return [record for task, record in records.items() if (task.world, task.agent) == (world, agent)]
 
 
-def trials(records: Iterable[Task]) -> str:
-    """How many there were, in words."""
-    ours, deep = (
-        len({task.trial for task in records if (AGENTS[task.agent][0] == DQN) is kind})
-        for kind in (False, True)
-    )
-    return (
-        f"{ours} trials ({deep} of DQN)"
-        if ours and deep and ours != deep
-        else f"{ours or deep} trial" + "s" * (max(ours, deep) > 1)
-    )
-
-
 def number(value: float) -> str:
     """Rounded to what a few trials can tell, without -0."""
     return f"{round(value) + 0:,}" if abs(value) >= 100 else f"{round(value, 1) + 0:g}"
@@ -240,7 +224,7 @@ def loss_cell(losses: np.ndarray, best: float) -> str:
 
 def table(records: dict[Task, dict[str, Any]], agents: Sequence[str]) -> str:
     """Two Markdown tables, what was lost and pseudo-regret, and what runs took."""
-    steps = next(iter(records)).steps
+    steps, trials = next(iter(records)).steps, len({task.trial for task in records})
     head = ["| | " + " | ".join(", ".join(TITLES[world]) for world in SETTINGS) + " |"]
     head.append("|---" * (len(SETTINGS) + 1) + "|")
     best = {world: mean(gather(records, world, agents[0]), "best") for world in SETTINGS}
@@ -253,7 +237,7 @@ def table(records: dict[Task, dict[str, Any]], agents: Sequence[str]) -> str:
             regrets.append(f"| {agent} | {' | '.join(number(mean(runs[w], 'regret')) for w in SETTINGS)} |")
         seconds.append(f"{agent}: {number(np.mean([mean(runs[w], 'seconds') for w in SETTINGS]))}")
     lines = [
-        f"Reward lost after {steps:,} steps, mean of {trials(records)} [95% interval], share of the best:",
+        f"Reward lost after {steps:,} steps, mean of {trials} trials [95% interval], share of the best:",
         "",
     ]
     lines += [*head, *losses, f"| *the best policy earns* | {' | '.join(map(number, best.values()))} |"]
@@ -294,7 +278,8 @@ def draw(records: dict[Task, dict[str, Any]], agents: Sequence[str], path: Path)
     figure.legend(
         *figure.axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, frameon=False
     )
-    figure.suptitle(f"Reward lost while learning: mean of {trials(records)}, 95% band")
+    trials = len({task.trial for task in records})
+    figure.suptitle(f"Reward lost while learning: mean of {trials} trials, 95% band")
     figure.savefig(path, dpi=110)
 
 
@@ -329,7 +314,6 @@ def main(words: Sequence[str] | None = None) -> None:
         for trial in range(asked.trials)
         for world in SETTINGS
         for agent in asked.agents
-        if trial < DQN_TRIALS or AGENTS[agent][0] != DQN
     ]
     try:
         records = run_all(tasks, asked.jobs)
