@@ -35,6 +35,9 @@ from vbmle.worlds import WORLDS
 POINTS = 100
 """A record keeps the loss at so many steps, evenly spaced."""
 
+FLAT = 0.01
+"""The share of the best policy's reward up to which the axis of the figure is linear."""
+
 AGENT_SEED = 1_000_000
 """Agents draw from other streams than the world: else what they try could go with what happens."""
 
@@ -219,7 +222,9 @@ def loss_cell(losses: np.ndarray, best: float) -> str:
     """Mean, interval (for two trials or more) and share of what the best policy earned."""
     found = mean_interval(losses)
     interval = f" [{number(found.low)}, {number(found.high)}]" if len(losses) > 1 else ""
-    return f"{number(found.value)}{interval}" + (f", {100 * found.value / best:.1f}%" if best > 0.0 else "")
+    return f"{number(found.value)}{interval}" + (
+        f", {round(100 * found.value / best, 1) + 0:g}%" if best > 0.0 else ""
+    )
 
 
 def table(records: dict[Task, dict[str, Any]], agents: Sequence[str]) -> str:
@@ -235,7 +240,8 @@ def table(records: dict[Task, dict[str, Any]], agents: Sequence[str]) -> str:
         losses.append(f"| {agent} | {' | '.join(cells)} |")
         if AGENTS[agent][0] != DQN:
             regrets.append(f"| {agent} | {' | '.join(number(mean(runs[w], 'regret')) for w in SETTINGS)} |")
-        seconds.append(f"{agent}: {number(np.mean([mean(runs[w], 'seconds') for w in SETTINGS]))}")
+        times = [record["seconds"] for w in SETTINGS for record in runs[w]]
+        seconds.append(f"{agent}: {number(float(np.median(times)))}")  # the first run of all compiles
     lines = [
         f"Reward lost after {steps:,} steps, mean of {trials} trials [95% interval], share of the best:",
         "",
@@ -248,7 +254,9 @@ def table(records: dict[Task, dict[str, Any]], agents: Sequence[str]) -> str:
             "",
         ]
         lines += [*head, *regrets]
-    return "\n".join([*lines, "", f"Seconds per run, mean over worlds: {'; '.join(seconds)}.", ""])
+    return "\n".join(
+        [*lines, "", f"Seconds per run, median over worlds and trials: {'; '.join(seconds)}.", ""]
+    )
 
 
 def mean(runs: Sequence[dict[str, Any]], field: str) -> float:
@@ -256,31 +264,38 @@ def mean(runs: Sequence[dict[str, Any]], field: str) -> float:
 
 
 def draw(records: dict[Task, dict[str, Any]], agents: Sequence[str], path: Path) -> None:
-    """Loss over steps, a panel per world."""
+    """Loss over steps, a panel per world; logarithmic above `FLAT` of what the best policy earns."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(9.5, 7.2), layout="constrained")
     for axes, world in zip(figure.subplots(2, 2).ravel(), SETTINGS, strict=True):
+        flat = FLAT * abs(mean(gather(records, world, agents[0]), "best")) or 1.0
+        axes.axhspan(-flat, flat, color="#000000", alpha=0.07, lw=0)
         for agent in agents:
             runs = gather(records, world, agent)
             curves, steps = np.array([r["lost"] for r in runs]), runs[0]["steps"]
             colour, line = LOOKS[agent]
             axes.plot(steps, curves.mean(axis=0), color=colour, linestyle=line, lw=1.8, label=agent)
-            axes.fill_between(
-                steps, *mean_band(curves), color=colour, alpha=0.15, lw=0
-            )  # nothing for one trial
+            if len(runs) > 1:
+                axes.fill_between(steps, *mean_band(curves), color=colour, alpha=0.15, lw=0)
         title, unit = TITLES[world]
-        axes.set(title=title, xlabel="step", ylabel=f"lost against the best policy ({unit})")
-        axes.axhline(0.0, color="#666666", lw=0.6)
+        axes.set_yscale("symlog", linthresh=flat)
+        axes.set(title=title, xlabel="step", ylabel=f"lost ({unit})", ylim=(-0.7 * flat, None))
+        top = axes.get_ylim()[1]
+        axes.set_yticks([0.0, *(10.0**k for k in range(-3, 9) if flat / 2 < 10.0**k < top)], minor=False)
+        axes.set_yticks([], minor=True)
         axes.grid(alpha=0.3)
         axes.xaxis.set_major_formatter("{x:,.0f}")
-        axes.yaxis.set_major_formatter("{x:,.0f}")
-    figure.legend(
-        *figure.axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, frameon=False
-    )
+        axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}" if value >= 1.0 else f"{value:g}")
+    entries = figure.axes[0].get_legend_handles_labels()
+    figure.legend(*entries, loc="outside lower center", ncols=4, frameon=False)
     trials = len({task.trial for task in records})
-    figure.suptitle(f"Reward lost while learning: mean of {trials} trials, 95% band")
-    figure.savefig(path, dpi=110)
+    figure.suptitle(
+        f"Reward lost against the best policy while learning: mean of {trials} trials, 95% band\n"
+        f"grey: less than {FLAT:.0%} of what the best policy earns in all (linear there, logarithmic above)",
+        fontsize=11,
+    )
+    figure.savefig(path, dpi=100)
 
 
 def into_page(page: Path, text: str, picture: Path) -> None:
