@@ -1,13 +1,14 @@
 # Every target sets up what it needs: python3 and make are enough to start from.
 
 PY := .venv/bin/python
+PEERS := .venv-peers/bin/python
 # A stamp, not the directory: it is written only after the installation has finished.
 STAMP := .venv/.installed
 # One BLAS thread per process: on busy cores two of them make small linear algebra many times slower.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
 .DEFAULT_GOAL := help
-.PHONY: help paper compare study test lint format docs bench clean
+.PHONY: help paper compare study peers test lint format docs bench clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
@@ -26,6 +27,15 @@ compare: $(STAMP) ## all agents, as they come and tuned, into compare/
 
 study: $(STAMP) ## what the maximiser and the bias do to regret, into study/
 	.venv/bin/vbmle study --out study
+
+.venv-peers/.installed: requirements-peers.lock pyproject.toml
+	test -x $(PEERS) || python3 -m venv .venv-peers
+	$(PEERS) -m pip install -q -r requirements-peers.lock
+	$(PEERS) -m pip install -q --no-deps -e .
+	touch $@
+
+peers: .venv-peers/.installed ## reward lost by VBMLE, Q-learning and DQN, into peers/ and docs/peers.md
+	$(ONE_THREAD) $(PEERS) examples/peers/peers.py --out peers --page docs/peers.md
 
 test: lint ## lint, then all tests
 	$(ONE_THREAD) $(PY) -m pytest -n 2
@@ -46,5 +56,5 @@ bench: $(STAMP) ## the speed table, into bench/
 	.venv/bin/vbmle bench --out bench
 
 clean: ## remove everything that is built, the environment included
-	rm -rf .venv site dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-peers site dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find src tests docs -name __pycache__ -type d -prune -exec rm -rf {} +
