@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from vbmle.counts import TransitionCounts
+from vbmle.information import Information
 from vbmle.model import LinearMixtureMDP
 from vbmle.solver import Solver
 from vbmle.storage import load_npz, save_npz
@@ -177,6 +178,40 @@ class CountingAgent(TallyAgent):
     @abstractmethod
     def theta(self) -> Floats:
         """The parameter in force."""
+
+
+class Lazy(TallyAgent):
+    """For agents that may wait until the information about what they observe has doubled; None: they never wait."""
+
+    _information: Information | None
+
+    def observe(self, state: int, action: int, next_state: int) -> None:
+        seen = self.counts.add(state, action, next_state)
+        self._decided = -1
+        if self._information is not None:
+            self._information.add(seen)
+
+    def _noted(self, seen: Ints) -> None:
+        if self._information is not None:
+            for transition in seen:
+                self._information.add(int(transition))
+
+    def _waits(self) -> bool:
+        """Whether the last decision stands; where it does not, the next wait begins."""
+        if self._information is None:
+            return False
+        if self._information.due:
+            self._information.decided()
+            return False
+        return True
+
+    def _state(self) -> State:
+        return super()._state() | (self._information.state() if self._information is not None else {})
+
+    def _restore(self, state: State) -> None:
+        super()._restore(state)
+        if self._information is not None:
+            self._information.restore(state)
 
 
 class SolvingAgent(CountingAgent):

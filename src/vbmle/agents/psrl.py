@@ -19,7 +19,7 @@ from typing import Annotated
 
 import numpy as np
 
-from vbmle.agents.base import CountingAgent, State, tabular_coordinates
+from vbmle.agents.base import CountingAgent, Lazy, State, tabular_coordinates
 from vbmle.agents.posterior import Dirichlet, HitAndRun, Sampler
 from vbmle.agents.vbmle import UPDATES
 from vbmle.information import Information
@@ -30,7 +30,7 @@ from vbmle.validation import Among, Floats, Ints, index, one_of, positive_intege
 SAMPLERS = ("auto", "hit-and-run", "dirichlet")
 
 
-class PSRL(CountingAgent):
+class PSRL(Lazy, CountingAgent):
     """Plays the optimal policy of a theta drawn from the posterior.
 
     update: "doubling" draws when information has doubled, "every-step" in each step. sampler: "dirichlet"
@@ -67,23 +67,11 @@ class PSRL(CountingAgent):
         """The draw in force."""
         return self._theta
 
-    def observe(self, state: int, action: int, next_state: int) -> None:
-        seen = self.counts.add(state, action, next_state)
-        self._decided = -1
-        if self._information is not None:
-            self._information.add(seen)
-
-    def _noted(self, seen: Ints) -> None:
-        for transition in seen if self._information is not None else ():
-            self._information.add(int(transition))  # type: ignore[union-attr]
-
     def _decide(self, state: int) -> None:
         if self._drawn_at == self.counts.total:  # asked about another state: the draw stands
             return
-        if self._information is not None:
-            if not self._information.due:
-                return
-            self._information.decided()
+        if self._waits():
+            return
         self._drawn_at = self.counts.total
         rng = np.random.default_rng([self.settings["seed"], self.counts.total])
         self._theta = self._sampler.draw(self.counts, rng)
@@ -99,13 +87,10 @@ class PSRL(CountingAgent):
 
     def _state(self) -> State:
         own = {"theta": self._theta, "policy": self._policy, "drawn_at": np.array(self._drawn_at)}
-        known = self._information.state() if self._information is not None else {}
-        return super()._state() | self._sampler.state() | known | own
+        return super()._state() | self._sampler.state() | own
 
     def _restore(self, state: State) -> None:
         super()._restore(state)
         self._sampler.restore(state)
-        if self._information is not None:
-            self._information.restore(state)
         self._theta, self._drawn_at = state["theta"].copy(), int(state["drawn_at"])
         self._policy[...] = state["policy"]

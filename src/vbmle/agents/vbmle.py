@@ -15,12 +15,12 @@ from typing import Annotated
 
 import numpy as np
 
-from vbmle.agents.base import SolvingAgent, State
+from vbmle.agents.base import Lazy, SolvingAgent, State
 from vbmle.estimation import prove
 from vbmle.information import Information
 from vbmle.model import LinearMixtureMDP
 from vbmle.solver import POOL, goal
-from vbmle.validation import Among, Ints, non_negative, one_of
+from vbmle.validation import Among, non_negative, one_of
 
 BIASES: dict[str, Callable[[int], float]] = {"sqrt": math.sqrt, "log": math.log1p}
 """Schedules alpha(t) by name: sqrt(t), the paper's, and log(1+t), tabular RBMLE's."""
@@ -61,7 +61,7 @@ class BiasedAgent(SolvingAgent):
         return weight(self._schedule, self.settings["bias_scale"], self.counts.total + 1)
 
 
-class VBMLE(BiasedAgent):
+class VBMLE(Lazy, BiasedAgent):
     """Exact VBMLE: each step maximises likelihood plus alpha(t) times the optimal value of the state.
 
     search: "global" follows all local maxima it knows and keeps looking for others; "certified" also proves each
@@ -88,21 +88,9 @@ class VBMLE(BiasedAgent):
         super().__init__(mdp, bias, bias_scale, ridge, places=places, search=search, update=update, seed=seed)
         self._information = Information(mdp, ridge) if update == "doubling" else None
 
-    def observe(self, state: int, action: int, next_state: int) -> None:
-        seen = self.counts.add(state, action, next_state)
-        self._decided = -1
-        if self._information is not None:
-            self._information.add(seen)
-
-    def _noted(self, seen: Ints) -> None:
-        for transition in seen if self._information is not None else ():
-            self._information.add(int(transition))  # type: ignore[union-attr]
-
     def _decide(self, state: int) -> None:
-        if self._information is not None:
-            if not self._information.due:
-                return
-            self._information.decided()
+        if self._waits():
+            return
         objective = goal(self.counts, self.settings["ridge"], self.alpha(), state)
         search = self.settings["search"]
         if search == "local":
@@ -115,14 +103,6 @@ class VBMLE(BiasedAgent):
             prove(self._solver, objective)
         if objective.bias == 0.0:  # no value entered the objective, so none was planned for
             self._solver.plan()
-
-    def _state(self) -> State:
-        return super()._state() | (self._information.state() if self._information is not None else {})
-
-    def _restore(self, state: State) -> None:
-        super()._restore(state)
-        if self._information is not None:
-            self._information.restore(state)
 
 
 class ApproximateVBMLE(BiasedAgent):
