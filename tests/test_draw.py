@@ -99,7 +99,7 @@ def test_graphs_tell_odds_and_many_states_become_a_curve():
     assert len(draw(random_network(3, 2, 5), "net").axes) == 2  # the graph and its scale of colours
 
 
-@pytest.mark.parametrize("name", ["inventory", "queue", "maintenance", "pricing"])
+@pytest.mark.parametrize("name", ["inventory", "service_desk", "maintenance", "pricing"])
 def test_examples_count_money(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):

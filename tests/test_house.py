@@ -16,7 +16,7 @@ PACKAGE = ROOT / "src" / "vbmle"
 # directly under src/vbmle must be given its place here.
 LAYERS: list[set[str]] = [
     {"storage", "validation", "kernels"},
-    {"transitions", "polytope", "sources"},
+    {"transitions", "programs", "polytope", "sources"},
     {"flatten", "model"},
     {"planning"},
     {"counts", "information", "starts", "solver", "certificate", "regression", "optimism"},

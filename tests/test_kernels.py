@@ -266,7 +266,7 @@ def test_visits_by_sweeps_are_those_of_a_linear_system(name: str, tolerance: flo
     step = mdp.transitions.dense(p)[np.arange(states), policy]
     for state in range(states):
         w = np.empty(states)
-        value.adjoint_by_sweeps(mdp.flat, p, policy, state, w, np.empty(states), tolerance)
+        value.adjoint_by_sweeps(mdp.flat, p, policy, state, w, tolerance)
         exact = np.linalg.solve(np.eye(states) - mdp.discount * step.T, np.eye(states)[state])
         assert np.abs(w - exact).sum() <= tolerance + EXACT
         assert w.min() >= 0.0

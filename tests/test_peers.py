@@ -29,6 +29,9 @@ class StandIn:
     def __init__(self, policy, kind, env, **settings):
         self.policy, self.kind, self.env, self.settings, self.seen = policy, kind, env, settings, []
 
+    def predict(self, observation, deterministic=False):
+        return np.int64(self.policy[observation]), None
+
     def learn(self, total_timesteps):
         state, _ = self.env.reset(seed=self.settings["seed"])
         for _ in range(total_timesteps):
@@ -59,7 +62,9 @@ def test_a_dqn_that_plays_the_best_policy_loses_nothing(peers, tmp_path: Path, w
         made.append(StandIn(oracle.policy, *arguments, **settings))
         return made[-1]
 
-    got = peers.deep_q(peers.Task(world_name, agent, 3, 1200, str(tmp_path)), world, make)
+    got, player = peers.deep_q(peers.Task(world_name, agent, 3, 1200, str(tmp_path)), world, make)
+    np.testing.assert_array_equal(player.policy, oracle.policy)
+    assert peers.learnt(world, player) == pytest.approx(1.0)
     np.testing.assert_allclose(got, best, rtol=0.0, atol=1e-9)
     (model,) = made
     assert model.settings["gamma"] == world.mdp.discount

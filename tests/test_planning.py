@@ -372,6 +372,21 @@ def test_planning_for_a_known_model_keeps_its_promise(states: int, discount: flo
     np.testing.assert_allclose(evaluate(mdp, [1.0], found.policy), exact.V, rtol=0.0, atol=1e-7)
 
 
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_planning_for_a_known_model_that_never_mixes_keeps_its_promise(kind: str):
+    """A long ring, walked or waited in: values spread one state a sweep. The closed form is a geometric series."""
+    states, discount = 60, 0.999
+    moves = np.stack([np.roll(np.eye(states), 1, axis=1), np.eye(states)], axis=1)
+    reward = np.zeros((states, 2))
+    reward[0] = [1.0, -1.0]
+    given = moves if kind == "dense" else sparse.csr_array(moves.reshape(-1, states))
+    found = plan_known(given, reward, discount, tolerance=1e-7)
+    expected = discount ** ((states - np.arange(states)) % states) / (1.0 - discount**states)
+    assert found.converged
+    np.testing.assert_allclose(found.V, expected, rtol=0.0, atol=1e-7)
+    np.testing.assert_array_equal(found.policy, 0)
+
+
 def test_planning_for_a_known_model_refuses_what_is_no_model():
     moves, reward = np.full((2, 2, 2), 0.5), np.zeros((2, 2))
     wrong = moves.copy()

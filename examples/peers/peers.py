@@ -124,8 +124,10 @@ def lost(best: Sequence[float], got: Sequence[float]) -> np.ndarray:
     return np.cumsum(np.asarray(best, dtype=np.float64) - np.asarray(got, dtype=np.float64))
 
 
-def deep_q(task: Task, world: Any, make_model: Callable[..., Any] | None = None) -> np.ndarray:
-    """The rewards that a DQN collects while it learns, in one unbroken run as for everybody else.
+def deep_q(
+    task: Task, world: Any, make_model: Callable[..., Any] | None = None
+) -> tuple[np.ndarray, vbmle.PolicyPlayer]:
+    """The rewards that a DQN collects while it learns, in one unbroken run as for everybody else, and what it learnt.
 
     Gymnasium seeds the world's generator as `simulate` does, so that the chance is the same.
     """
@@ -142,7 +144,7 @@ def deep_q(task: Task, world: Any, make_model: Callable[..., Any] | None = None)
     model.learn(total_timesteps=task.steps)
     if ledger.resets != 1:
         raise RuntimeError(f"the environment was reset {ledger.resets} times; it needs one unbroken run")
-    return np.array(ledger.rewards)
+    return np.array(ledger.rewards), vbmle.PolicyPlayer(model, world.mdp)
 
 
 def _sb3(*arguments: Any, **settings: Any) -> Any:
@@ -161,7 +163,7 @@ def run(task: Task) -> dict[str, Any]:
     kind, settings = AGENTS[task.agent]
     start, regret = perf_counter(), None
     if kind == DQN:
-        got = deep_q(task, world)
+        got, agent = deep_q(task, world)
     else:
         agent = getattr(vbmle, kind)(world.mdp, seed=AGENT_SEED + task.trial, **settings)
         history = vbmle.simulate(agent, world, task.steps, task.trial)
@@ -169,12 +171,27 @@ def run(task: Task) -> dict[str, Any]:
     seconds = perf_counter() - start
     steps = np.unique(np.linspace(1, task.steps, min(POINTS, task.steps)).round().astype(int))
     record = {"asked": task.asked(), "steps": steps.tolist(), "lost": lost(best, got)[steps - 1].tolist()}
-    record |= {"best": float(best.sum()), "regret": regret, "seconds": seconds}
+    record |= {
+        "best": float(best.sum()),
+        "regret": regret,
+        "learnt": learnt(world, agent),
+        "seconds": seconds,
+    }
     task.file.parent.mkdir(parents=True, exist_ok=True)
     aside = task.file.with_name(f".{task.file.name}.{os.getpid()}.tmp")
     aside.write_text(json.dumps(record))
     os.replace(aside, task.file)
     return record
+
+
+def learnt(world: Any, agent: Any) -> float:
+    """What the policy at the end is worth from the start on: its exact value as a share of the best."""
+    mdp = world.mdp
+    policies = (agent.policy, vbmle.plan(mdp, world.theta).policy)
+    values = [float(mdp.initial @ vbmle.evaluate(mdp, world.theta, policy)) for policy in policies]
+    # Back to the user's units, where the offset of the reward counts in every step to come.
+    own, best = (mdp.reward_scale * value + mdp.reward_offset / (1.0 - mdp.discount) for value in values)
+    return float(own / best)
 
 
 def finished(task: Task) -> dict[str, Any] | None:
@@ -233,13 +250,15 @@ def table(records: dict[Task, dict[str, Any]], agents: Sequence[str]) -> str:
     head = ["| | " + " | ".join(", ".join(TITLES[world]) for world in SETTINGS) + " |"]
     head.append("|---" * (len(SETTINGS) + 1) + "|")
     best = {world: mean(gather(records, world, agents[0]), "best") for world in SETTINGS}
-    losses, regrets, seconds = [], [], []
+    losses, regrets, worth, seconds = [], [], [], []
     for agent in agents:
         runs = {world: gather(records, world, agent) for world in SETTINGS}
         cells = [loss_cell(np.array([r["lost"][-1] for r in runs[w]]), best[w]) for w in SETTINGS]
         losses.append(f"| {agent} | {' | '.join(cells)} |")
         if AGENTS[agent][0] != DQN:
             regrets.append(f"| {agent} | {' | '.join(number(mean(runs[w], 'regret')) for w in SETTINGS)} |")
+        shares = [f"{mean(runs[w], 'learnt'):.1%}" for w in SETTINGS]
+        worth.append(f"| {agent} | {' | '.join(shares)} |")
         times = [record["seconds"] for w in SETTINGS for record in runs[w]]
         seconds.append(f"{agent}: {number(float(np.median(times)))}")  # the first run of all compiles
     lines = [
@@ -254,6 +273,14 @@ def table(records: dict[Task, dict[str, Any]], agents: Sequence[str]) -> str:
             "",
         ]
         lines += [*head, *regrets]
+    lines += [
+        "",
+        "What the policy is worth that each ended with, as a share of the best (exact, from the start on, without "
+        "exploration; mean over trials):",
+        "",
+        *head,
+        *worth,
+    ]
     return "\n".join(
         [*lines, "", f"Seconds per run, median over worlds and trials: {'; '.join(seconds)}.", ""]
     )

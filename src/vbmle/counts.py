@@ -7,7 +7,8 @@ from numpy.typing import ArrayLike
 
 from vbmle import validation
 from vbmle.model import LinearMixtureMDP
-from vbmle.polytope import FLAT, row_norms
+from vbmle.polytope import row_norms
+from vbmle.programs import FLAT
 from vbmle.validation import Floats, Ints
 
 

@@ -9,12 +9,15 @@ from scipy import sparse
 
 from vbmle.kernels.layout import Domain, Model
 from vbmle.polytope import Block, Polytope
+from vbmle.programs import MANY, bounds_on_widths
 from vbmle.validation import Floats, Ints
 
 if TYPE_CHECKING:
     from vbmle.model import LinearMixtureMDP
 
 PRUNE_LIMIT = 20_000  # rows * free coordinates; above, solvers scan all rows and remember the active ones
+FREE_STATES = 1000
+"""Up to this many states features are kept in the coordinates y, too."""
 
 
 def flat_model(mdp: LinearMixtureMDP) -> Model:
@@ -24,12 +27,12 @@ def flat_model(mdp: LinearMixtureMDP) -> Model:
         dense, features = rows.phi, sparse.csr_array((0, rows.dimension))
     else:
         dense, features = np.zeros((0, rows.dimension)), sparse.csr_array(rows.phi)
-    basis = mdp.polytope.blocks[0].basis
+    small = len(dense) > 0 and mdp.num_states <= FREE_STATES
     return Model(
         rows.indptr,
         rows.successor,
         dense,
-        dense @ basis if len(dense) else np.zeros((0, 0)),
+        dense @ mdp.polytope.blocks[0].basis if small else np.zeros((0, 0)),
         features.indptr.astype(np.int64),
         features.indices.astype(np.int64),
         features.data.astype(np.float64),
@@ -57,9 +60,9 @@ def flat_domain(polytope: Polytope) -> Domain:
         basis=np.concatenate([block.basis.ravel() for block in blocks]),
         basis_ptr=_pointers([block.basis.size for block in blocks]),
         free_ptr=_pointers([block.dimension for block in blocks]),
-        rows=np.concatenate([block.rows.ravel() for block in blocks]),
+        rows=_joined([block.rows for block in blocks]),
         rows_ptr=_pointers([block.rows.size for block in blocks]),
-        offsets=np.concatenate([block.offsets for block in blocks]),
+        offsets=_joined([block.offsets for block in blocks]),
         row_ptr=_pointers([len(block.offsets) for block in blocks]),
         hessian_ptr=_pointers([len(block.coordinates) ** 2 for block in blocks]),
         diameter=np.array([_diameter(block) for block in blocks]),
@@ -81,6 +84,11 @@ def _pointers(sizes: list[int]) -> np.ndarray:
     return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 
 
+def _joined(arrays: list[Floats]) -> Floats:
+    """All of them in one flat array; a single one is not copied, for it may be as large as the features."""
+    return arrays[0].reshape(-1) if len(arrays) == 1 else np.concatenate([array.ravel() for array in arrays])
+
+
 def _prune(block: Block) -> Block:
     if block.is_simplex or block.dimension == 0 or block.rows.size > PRUNE_LIMIT:
         return block
@@ -97,6 +105,8 @@ def _diameter(block: Block) -> float:
         return 1.0
     if block.is_simplex:
         return float(np.sqrt(2.0))
+    if len(block.rows) > MANY:
+        return float(np.linalg.norm(bounds_on_widths(block.rows, block.offsets)))
     from vbmle.kernels.faces import widths
 
     return float(np.linalg.norm(widths(block.rows, block.offsets)))

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vbmle.model import LinearMixtureMDP
-from vbmle.planning import DENSE_STATES
+from vbmle.planning import room_for_factors
 from vbmle.validation import Floats, Ints
 
 
@@ -42,7 +42,7 @@ class Optimist:
         self._mdp = mdp
         self._allocate(1)
         self._p = np.zeros(mdp.transitions.count)
-        self._lu = np.empty((mdp.num_states,) * 2 if mdp.num_states <= DENSE_STATES else (0, 0))
+        self._lu = room_for_factors(mdp)
         self.V = np.full(mdp.num_states, 1.0 / (1.0 - mdp.discount))
         self.policy: Ints = np.zeros(mdp.num_states, np.int64)
         self.theta = mdp.polytope.interior.copy()

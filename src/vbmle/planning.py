@@ -26,6 +26,9 @@ DENSE_STATES = 1000
 FACTORED_STATES = 200
 """Up to this many states `plan` iterates policies with dense factors; above, sweeps are faster."""
 
+CUBE_PER_TRANSITION = 500.0
+"""Agents factor while S^3 (1-gamma) is at most so many times the transitions of a policy (measured)."""
+
 METHODS = ("auto", "policy-iteration", "modified-policy-iteration")
 
 
@@ -72,8 +75,9 @@ def plan_known(
 ) -> Plan:
     """The optimal value and policy of one model that is fully known, without a mixture around it.
 
-    transition: (S, A, S), or SciPy sparse (S*A, S); reward: (S, A), of any range. Policy iteration for small dense
-    models, modified policy iteration for large or sparse ones. Rows that are no distributions are refused.
+    transition: (S, A, S), or SciPy sparse (S*A, S); reward: (S, A), of any range. Modified policy iteration; where a
+    dense model mixes so slowly that factors are cheaper, policy iteration takes over. Rows that are no distributions
+    are refused.
     """
     table = np.ascontiguousarray(reward, dtype=np.float64)
     if table.ndim != 2:
@@ -85,16 +89,16 @@ def plan_known(
     states, actions = table.shape
     moves = np.ascontiguousarray(transition, dtype=np.float64)
     validation.require_shape("transition", moves, (states, actions, states), "(S, A, S)")
-    from vbmle.kernels import dense
+    from vbmle.kernels import dense, value
 
     P, R = moves.reshape(states * actions, states), table.reshape(-1)
     _require_row(dense.broken_row(P), actions)
     V, Q, policy = np.zeros(states), np.empty(states * actions), np.zeros(states, np.int64)
-    if states <= FACTORED_STATES:
+    least, factors = value.rounding(gamma, R), states <= DENSE_STATES
+    goal, budget = max(tolerance, least), max(50, states) if factors else 10_000_000
+    error = max(dense.iterate_values(P, R, gamma, V, Q, policy, goal, 20, budget), least)
+    if error > goal and factors:
         error = dense.iterate_policies(P, R, gamma, V, Q, policy) / (1.0 - gamma)
-    else:
-        goal = max(tolerance, _rounding(gamma, R))
-        error = max(dense.iterate_values(P, R, gamma, V, Q, policy, goal, 20), _rounding(gamma, R))
     return Plan(V, Q.reshape(states, actions), policy, error, error <= tolerance)
 
 
@@ -122,10 +126,11 @@ def _plan_sparse(moves: sparse.csr_array, reward: Floats, gamma: float, toleranc
     )
     _require_row(value.broken_row(flat, p), actions)
     V, policy, Q = np.zeros(states), np.zeros(states, np.int64), np.empty(states * actions)
-    goal = max(tolerance, _rounding(gamma, R))
+    least = value.rounding(gamma, R)
+    goal = max(tolerance, least)
     error = value.modified_policy_iteration(flat, p, policy, V, np.empty(states), goal, 20, 10_000_000)
     value.action_values(flat, p, V, Q)
-    error = max(error, _rounding(gamma, R))
+    error = max(error, least)
     return Plan(V, Q.reshape(states, actions), policy, error, error <= tolerance)
 
 
@@ -135,6 +140,18 @@ def _require_row(row: int, actions: int) -> None:
         raise ValueError(
             f"transition is no distribution at (s={state}, a={action}); rows are >= 0 and sum to 1"
         )
+
+
+def room_for_factors(mdp: LinearMixtureMDP) -> Floats:
+    """Where kernels that plan again and again keep factors of I - gamma P: (S, S), or (0, 0) where they sweep.
+
+    Factors cost S^3 whatever the pattern, sweeps a policy's transitions over 1 - gamma. Models with sparse features
+    need factors for the curvature of the value, as long as they fit.
+    """
+    states, visited = mdp.num_states, mdp.transitions.count / mdp.num_actions
+    cheap = states**3 * (1.0 - mdp.discount) <= CUBE_PER_TRANSITION * visited
+    keep = states <= DENSE_STATES and (cheap or sparse.issparse(mdp.transitions.phi))
+    return np.empty((states, states) if keep else (0, 0))
 
 
 def value_iteration(
@@ -163,18 +180,21 @@ def value_iteration(
 
 
 def evaluate(mdp: LinearMixtureMDP, theta: ArrayLike, policy: ArrayLike) -> Floats:
-    """V^pi(.; theta) of a stationary deterministic policy (S,), by one linear solve."""
+    """V^pi(.; theta) of a stationary deterministic policy (S,): by one linear solve, exact up to rounding.
+
+    Above a thousand states by sweeps, to 1e-11 of the largest possible value, 1/(1-gamma).
+    """
     chosen = require_policy(mdp, policy)
     p = mdp.transitions.probabilities(mdp.require_feasible(theta))
-    rows = np.arange(mdp.num_states) * mdp.num_actions + chosen
-    reward = expected_reward(mdp, p)[rows]
-    moves = mdp.transitions.csr(p)[rows]
-    if mdp.num_states <= DENSE_STATES:
-        return np.linalg.solve(np.eye(mdp.num_states) - mdp.discount * moves.toarray(), reward)
-    from scipy.sparse.linalg import spsolve
+    if mdp.num_states > DENSE_STATES:
+        from vbmle.kernels import value
 
-    system = sparse.csc_array(sparse.eye_array(mdp.num_states) - mdp.discount * moves)
-    return np.asarray(spsolve(system, reward))
+        V, goal = np.zeros(mdp.num_states), max(value.PRECISION / (1.0 - mdp.discount), rounding(mdp))
+        value.evaluate_by_sweeps(mdp.flat, p, chosen, V, goal, 10_000_000)
+        return V
+    rows = np.arange(mdp.num_states) * mdp.num_actions + chosen
+    moves = mdp.transitions.csr(p)[rows].toarray()
+    return np.linalg.solve(np.eye(mdp.num_states) - mdp.discount * moves, expected_reward(mdp, p)[rows])
 
 
 def expected_reward(mdp: LinearMixtureMDP, p: Floats) -> Floats:
@@ -199,12 +219,10 @@ def require_policy(mdp: LinearMixtureMDP, policy: ArrayLike) -> Ints:
 
 
 def rounding(mdp: LinearMixtureMDP) -> float:
-    """The error of V below which sweeps cannot promise anything: rounding of 1/(1-gamma), carried on for ever."""
-    return _rounding(mdp.discount, np.ones(1))
+    """The error of V below which sweeps cannot promise anything."""
+    from vbmle.kernels import value
 
-
-def _rounding(discount: float, reward: Floats) -> float:
-    return float(4.0 * np.finfo(np.float64).eps / (1.0 - discount) ** 2 * max(1.0, np.abs(reward).max()))
+    return float(value.rounding(mdp.discount, np.ones(1)))
 
 
 def _require_tolerance(tolerance: float) -> None:

@@ -18,17 +18,18 @@ theta is kept orthogonal to them, which is where the ridge would put it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
 
 import numpy as np
 from scipy import sparse
 
+from vbmle.programs import FLAT, MANY, always_tight, deepest
 from vbmle.transitions import Transitions
 from vbmle.validation import Bools, Floats, Ints
 
 RANK_TOLERANCE = 1e-10  # relative: singular values below count as zero
-FLAT = 1e-9  # P is called flat in a direction in which it is thinner than this
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,6 +122,8 @@ def _blocks(c: Constraints) -> list[Block]:
         )
     if _is_tabular(c):
         return _tabular(c)
+    if isinstance(c.sums, np.ndarray) and (c.sums != 0.0).all(axis=1).any():  # one row links all coordinates
+        return [_general(c, np.arange(c.transitions.dimension), slice(None), slice(None))]
     labels, row_labels = _components(c)
     if labels.max(initial=0) == 0:
         return [_general(c, np.arange(len(labels)), slice(None), slice(None))]
@@ -196,20 +199,26 @@ def _components(c: Constraints) -> tuple[Ints, Ints]:
 
 def _general(c: Constraints, cols: Ints, mine: Bools | slice, mine_rows: Bools | slice) -> Block:
     """A block of arbitrary shape: equalities to a null space, then an interior point by linear programming."""
-    phi = _dense(c.transitions.phi[mine][:, cols])
-    zeros = _dense(c.zeros[:, cols]) if len(c.zero_names) else np.zeros((0, len(cols)))
-    names = [c.transitions.name(int(i)) for i in np.arange(c.transitions.count)[mine]]
-    labels = [f"P{name} >= {c.p_min:g}" for name in names]
-    lower = np.full(len(phi), c.p_min)
-    sums = _dense(c.sums[mine_rows][:, cols])
-    equal, target = np.vstack([sums, zeros]), np.concatenate([np.ones(len(sums)), np.zeros(len(zeros))])
+    phi, equal, names = c.transitions.phi, c.sums, np.arange(c.transitions.count)[mine]
+    if not (isinstance(mine, slice) and isinstance(phi, np.ndarray)):  # all of them may be large: not copied
+        phi, equal = _dense(phi[mine][:, cols]), _dense(c.sums[mine_rows][:, cols])
+
+    def label(i: int) -> str:
+        if i < len(names):
+            return f"P{c.transitions.name(int(names[i]))} >= {c.p_min:g}"
+        return f"theta[{cols[i - len(names)]}] >= 0"
+
+    lower, equal = np.full(len(phi), c.p_min), _dense(equal)
+    target = np.ones(len(equal))
+    if len(c.zero_names):
+        equal = np.vstack([equal, _dense(c.zeros[:, cols])])
+        target = np.append(target, np.zeros(len(c.zero_names)))
     if c.domain == "simplex":
         phi, lower = np.vstack([phi, np.eye(len(cols))]), np.concatenate([lower, np.zeros(len(cols))])
-        labels += [f"theta[{j}] >= 0" for j in cols]
         equal, target = np.vstack([equal, np.ones((1, len(cols)))]), np.append(target, 1.0)
     pairs = np.arange(c.sums.shape[0])[mine_rows]
     center, basis = _solve_equalities(c, equal, target, pairs)
-    return _inside(cols, center, _identifiable(phi, basis), phi, lower, labels)
+    return _inside(cols, center, _identifiable(phi, basis), phi, lower, label)
 
 
 def _dense(matrix: Floats | sparse.csr_array) -> Floats:
@@ -223,7 +232,7 @@ def _solve_equalities(c: Constraints, equal: Floats, target: Floats, pairs: Ints
         return np.zeros(equal.shape[1]), np.eye(equal.shape[1])
     if (first == first[0]).all():  # all base models: one row says it all
         equal, target = equal[:1], target[:1]
-    _, sigma, right = np.linalg.svd(equal, full_matrices=True)
+    _, sigma, right = np.linalg.svd(np.linalg.qr(equal, mode="r"), full_matrices=True)
     rank = int((sigma > RANK_TOLERANCE * max(1.0, sigma.max(initial=0.0))).sum())
     center: Floats = np.linalg.lstsq(equal, target, rcond=RANK_TOLERANCE)[0].astype(np.float64)
     off = np.abs(equal @ center - target)
@@ -242,14 +251,17 @@ def _identifiable(phi: Floats, basis: Floats) -> Floats:
     """The part of the basis along which some probability changes."""
     if basis.shape[1] == 0:
         return basis
-    gram = np.linalg.qr(phi @ basis, mode="r")
-    _, sigma, right = np.linalg.svd(gram, full_matrices=True)
+    triangle = np.zeros((0, basis.shape[1]))
+    for first in range(0, len(phi), MANY):  # piece by piece: no second copy of large features
+        piece = np.vstack([triangle, phi[first : first + MANY] @ basis])
+        triangle = np.asarray(np.linalg.qr(piece, mode="r"))
+    _, sigma, right = np.linalg.svd(triangle, full_matrices=True)
     rank = int((sigma > RANK_TOLERANCE * max(1.0, sigma.max(initial=0.0))).sum())
     return basis @ right[:rank].T
 
 
 def _inside(
-    cols: Ints, center: Floats, basis: Floats, phi: Floats, lower: Floats, labels: list[str]
+    cols: Ints, center: Floats, basis: Floats, phi: Floats, lower: Floats, label: Callable[[int], str]
 ) -> Block:
     """Move to an interior point; where there is none, first give up the directions in which P is flat."""
     while True:
@@ -260,73 +272,31 @@ def _inside(
         broken = np.nonzero(fixed & (slack < -FLAT * size))[0]
         if len(broken):
             raise ValueError(
-                f"the feasible set is empty: {labels[broken[0]]} cannot hold (misses by {-slack[broken[0]]:.3g})"
+                f"the feasible set is empty: {label(int(broken[0]))} cannot hold (misses by {-slack[broken[0]]:.3g})"
             )
         keep = np.nonzero(~fixed)[0]
-        rows, offsets = raw[keep] / norm[keep, None], slack[keep] / norm[keep]
+        rows, norm = (raw, norm) if len(keep) == len(raw) else (raw[keep], norm[keep])
+        rows /= norm[:, None]
+        offsets = slack[keep] / norm
         if basis.shape[1] == 0:
             return Block(cols, center, np.ascontiguousarray(basis), rows, offsets)
-        y, depth, duals = _deepest(rows, offsets)
+        y, depth, duals = deepest(rows, offsets)
         if depth < -FLAT:
             clash = keep[np.nonzero(duals > 1e-6)[0]][:4]
-            together = "; ".join(labels[i] for i in clash)
+            together = "; ".join(label(int(i)) for i in clash)
             raise ValueError(
                 f"the feasible set is empty: these cannot hold together: {together} (best misses by {-depth:.3g})"
             )
         center = center + basis @ y
         if depth > FLAT:
             offsets = offsets + rows @ y
-            rows, offsets = _distinct(rows, offsets)
+            if len(rows) <= MANY:
+                rows, offsets = _distinct(rows, offsets)
             return Block(cols, center, np.ascontiguousarray(basis), rows, offsets)
-        tight = rows[_always_tight(rows, offsets + rows @ y)]
+        tight = rows[always_tight(rows, offsets + rows @ y)]
         _, sigma, right = np.linalg.svd(tight, full_matrices=True)
         rank = max(1, int((sigma > 1e-7).sum()))
         basis = basis @ right[rank:].T
-
-
-def _deepest(rows: Floats, offsets: Floats, reach: float | None = 10.0) -> tuple[Floats, float, Floats]:
-    """The y that maximises min_i (rows @ y + offsets), capped at 1; its depth; the multipliers.
-
-    First near the centre: where two base models nearly agree, P reaches as far as 1e8.
-    """
-    from scipy.optimize import linprog
-
-    n, m = rows.shape
-    for tolerance in (1e-9, 1e-7):  # the solver gives up at the first in rare cases
-        result = linprog(
-            np.append(np.zeros(m), -1.0),
-            A_ub=np.column_stack([-rows, np.ones(n)]),
-            b_ub=offsets,
-            bounds=[(-reach if reach else None, reach)] * m + [(None, 1.0)],
-            method="highs",
-            options={"primal_feasibility_tolerance": tolerance, "dual_feasibility_tolerance": tolerance},
-        )
-        if result.status == 0:
-            break
-    else:
-        raise ValueError(f"no interior point of the feasible set was found: {result.message}")
-    y = result.x[:m]
-    if reach and result.x[m] < 1e-3:
-        return _deepest(rows, offsets, None)
-    return y, float((rows @ y + offsets).min()), -result.ineqlin.marginals
-
-
-def _always_tight(rows: Floats, offsets: Floats) -> Bools:
-    """Which inequalities hold with equality everywhere in P: one LP over the cone of (y tau, tau)."""
-    from scipy.optimize import linprog
-
-    n, m = rows.shape
-    result = linprog(
-        np.concatenate([np.zeros(m + 1), -np.ones(n)]),
-        A_ub=np.column_stack([-rows, -offsets, np.eye(n)]),
-        b_ub=np.zeros(n),
-        bounds=[(None, None)] * m + [(1.0, 1.0 / FLAT)] + [(0.0, 1.0)] * n,
-        method="highs",
-    )
-    if result.status != 0:
-        raise ValueError(f"the flat directions of the feasible set were not found: {result.message}")
-    tight = result.x[m + 1 :] < 0.5
-    return tight if tight.any() else offsets <= offsets.min() + FLAT
 
 
 def _distinct(rows: Floats, offsets: Floats) -> tuple[Floats, Floats]:

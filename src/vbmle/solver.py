@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from vbmle.counts import TransitionCounts
 from vbmle.kernels.layout import Objective, Pool
 from vbmle.model import LinearMixtureMDP
-from vbmle.planning import DENSE_STATES
+from vbmle.planning import room_for_factors
 from vbmle.starts import Starts
 from vbmle.validation import Floats, Ints
 
@@ -52,7 +52,6 @@ class Solver:
     def __init__(self, mdp: LinearMixtureMDP, places: int = 1, seed: int = 0) -> None:
         self.mdp, self._domain = mdp, mdp.flat_domain
         states, free, blocks = mdp.num_states, int(self._domain.free_ptr[-1]), len(self._domain.diameter)
-        factors = states if states <= DENSE_STATES else 0
         rows = places + 1  # one for scratch
         self._pool = Pool(
             np.zeros((rows, free)),
@@ -64,7 +63,7 @@ class Solver:
             np.zeros((rows, 3)),
         )
         self._size = 1
-        self._p, self._lu = np.empty(mdp.transitions.count), np.empty((factors, factors))
+        self._p, self._lu = np.empty(mdp.transitions.count), room_for_factors(mdp)
         self._seed = seed
         self._starts: Starts | None = None
         self._turn = 0

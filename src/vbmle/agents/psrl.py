@@ -24,7 +24,7 @@ from vbmle.agents.posterior import Dirichlet, HitAndRun, Sampler
 from vbmle.agents.vbmle import UPDATES
 from vbmle.information import Information
 from vbmle.model import LinearMixtureMDP
-from vbmle.planning import DENSE_STATES
+from vbmle.planning import room_for_factors
 from vbmle.validation import Among, Floats, Ints, index, one_of, positive_integer
 
 SAMPLERS = ("auto", "hit-and-run", "dirichlet")
@@ -81,8 +81,7 @@ class PSRL(Lazy, CountingAgent):
         from vbmle.kernels.objective import plan_at
 
         mdp = self.mdp
-        size = mdp.num_states if mdp.num_states <= DENSE_STATES else 0
-        room = (np.empty((size, size)), np.zeros(mdp.num_states))
+        room = (room_for_factors(mdp), np.zeros(mdp.num_states))
         plan_at(mdp.flat, self._theta, np.empty(mdp.transitions.count), self._policy, *room)
 
     def _state(self) -> State:

@@ -30,7 +30,7 @@ from vbmle.agents.base import State, TallyAgent, tabular_coordinates
 from vbmle.agents.episodes import Episodes
 from vbmle.agents.vbmle import BIASES, UPDATES, Bias, weight
 from vbmle.model import LinearMixtureMDP
-from vbmle.planning import DENSE_STATES
+from vbmle.planning import room_for_factors
 from vbmle.validation import Among, Floats, Ints, non_negative, one_of
 
 TOLERANCE = 1e-12
@@ -98,8 +98,7 @@ class RBMLE(TallyAgent):
         from vbmle.kernels.rows import Rows, fixed_point
 
         mdp, count = self.mdp, self.mdp.transitions.count
-        size = mdp.num_states if mdp.num_states <= DENSE_STATES else 0
-        values = (np.empty((size, size)), np.empty(mdp.num_states), np.empty(mdp.num_states))
+        values = (room_for_factors(mdp), np.empty(mdp.num_states), np.empty(mdp.num_states))
         moves, policy = (np.empty(count), np.empty(count), np.empty(count)), np.empty_like(self._policy)
         given = (self.counts.values, self._episodes.visits, self.alpha(), state)
         rows = Rows(*given, *values, *moves, policy)

@@ -15,7 +15,7 @@ import numpy as np
 from vbmle.agents.vbmle import VBMLE
 from vbmle.bench import stopwatch
 from vbmle.model import LinearMixtureMDP, World
-from vbmle.planning import DENSE_STATES
+from vbmle.planning import room_for_factors
 from vbmle.validation import Floats, Ints
 
 BATCH = 10
@@ -74,9 +74,8 @@ class Floor:
 
     def __init__(self, mdp: LinearMixtureMDP) -> None:
         states = mdp.num_states
-        factors = states if states <= DENSE_STATES else 0
         self.mdp = mdp
-        self._p, self._lu = np.empty(mdp.transitions.count), np.empty((factors, factors))
+        self._p, self._lu = np.empty(mdp.transitions.count), room_for_factors(mdp)
         self._policy: Ints = np.zeros(states, np.int64)
         self._V, self._w, self._g = np.zeros(states), np.zeros(states), np.zeros(mdp.dimension)
         self.seconds: list[float] = []

@@ -83,7 +83,9 @@ def jobs(effort: Effort) -> list[tuple[str, int, Callable[[Tick], Any]]]:
     for letter in scaling.SIZES:
         found.append((f"growth with {letter}", 1, _ticking(partial(scaling.in_size, letter, effort))))
     found.append(("memory", 1, _ticking(scaling.memory)))
-    found.append(("large models", 1, _ticking(partial(large.updates, effort.large_states, effort))))
+    for domain in ("simplex", "polytope"):
+        work = partial(large.updates, effort.large_states, effort, domain)
+        found.append((f"large models, {domain}", 1, _ticking(work)))
     for states in effort.sparse_sizes:
         found.append(
             (f"sparse planning, S={states}", 1, _ticking(partial(large.sparse_planning, states, effort)))

@@ -26,6 +26,7 @@ from vbmle.kernels.objective import (
     objective_value,
     reduce,
     reduce_block,
+    rounding_error,
     value_hessian,
 )
 from vbmle.kernels.quadratic import SOLVED, qp_workspace, solve_qp
@@ -174,7 +175,7 @@ def dense_step(model, domain, goal, p, policy, lu, V, w, g, y, d, active, counts
     B, concave, bent, Z, Y, work = room
     m = len(g)
     use_value = goal.bias > 0.0 and lu.shape[0] > 0
-    dense_hessian(model, goal, p, concave)
+    dense_hessian(model, domain, goal, p, concave)
     if use_value:
         value_hessian(model, p, policy, lu, V, w, Z, Y, bent)
     known = counts[0]  # active rows and multipliers of the last program
@@ -361,7 +362,7 @@ def ascend(model, domain, goal, y, theta, p, policy, lu, V, active, counts, max_
         for j in range(n):
             direction[j] -= theta[j]
         step = step_limit(model, goal, p, direction)
-        noise = 1e-14 * (1.0 + abs(f))
+        noise = rounding_error(model, goal, lu, f)
         new = -np.inf
         for _ in range(40):
             for j in range(free):

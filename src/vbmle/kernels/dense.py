@@ -6,9 +6,7 @@ import numpy as np
 
 from vbmle.kernels.jit import kernel
 from vbmle.kernels.solve import factor_in_place, solve_factored
-
-EPS = 2.220446049250313e-16
-MAX_POLICIES = 500
+from vbmle.kernels.value import ENOUGH, EPS, MAX_POLICIES
 
 
 @kernel
@@ -73,23 +71,34 @@ def iterate_policies(P, R, discount, V, Q, policy):
 
 
 @kernel
-def iterate_values(P, R, discount, V, Q, policy, tolerance, inner):
-    """V by modified policy iteration, with MacQueen's bounds; returns the error of V."""
+def iterate_values(P, R, discount, V, Q, policy, tolerance, inner, budget):
+    """V by modified policy iteration, with MacQueen's bounds; returns the error of V.
+
+    The error is above the tolerance where products of P with a vector, S rows at a time, come to exceed `budget`.
+    """
     states = len(V)
     actions = P.shape[0] // states
-    factor, other = discount / (1.0 - discount), np.empty(states)
+    factor, other, spent = discount / (1.0 - discount), np.empty(states), 0
     while True:
         _, low, high = _sweep(P, R, discount, V, Q, policy, 0.0)
         error, middle = 0.5 * factor * (high - low), 0.5 * factor * (high + low)
         for s in range(states):
             V[s] = Q[s * actions + policy[s]] + middle
-        if error <= tolerance:
-            _sweep(P, R, discount, V, Q, policy, np.inf)  # Q of this V, and the policy as it is
+        spent += actions
+        if error <= tolerance or spent > budget:
+            Q += middle  # the bounds hold for Q as they do for V
             return error
+        enough = ENOUGH * (high - low)
         for _ in range(inner):
             for s in range(states):
                 row, total = s * actions + policy[s], 0.0
                 for j in range(states):
                     total += P[row, j] * V[j]
                 other[s] = R[row] + discount * total
-            V[:] = other
+            low, high = np.inf, -np.inf
+            for s in range(states):
+                low, high = min(low, other[s] - V[s]), max(high, other[s] - V[s])
+                V[s] = other[s]
+            spent += 1
+            if high - low <= enough:
+                break

@@ -17,7 +17,9 @@ class Model(NamedTuple):
     indptr: Ints  # (S*A + 1,) transitions of row (s, a)
     successor: Ints  # (nnz,)
     phi: Floats  # (nnz, d) dense feature rows, or (0, d)
-    phi_free: Floats  # (nnz, free) = phi @ basis where phi is dense: features in the coordinates y
+    phi_free: (
+        Floats  # (nnz, free) = phi @ basis, features in the coordinates y, where phi is dense and S small
+    )
     f_indptr: Ints  # sparse feature rows, or (1,)
     f_indices: Ints
     f_data: Floats

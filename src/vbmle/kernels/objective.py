@@ -10,7 +10,9 @@ import numpy as np
 from vbmle.kernels.jit import kernel
 from vbmle.kernels.solve import solve_factored_rows, solve_transposed
 from vbmle.kernels.value import (
+    PRECISION,
     adjoint_by_sweeps,
+    evaluate_by_sweeps,
     factor_policy,
     modified_policy_iteration,
     policy_iteration,
@@ -53,7 +55,26 @@ def optimal_value(model, p, policy, lu, V):
     if lu.shape[0] > 0:
         policy_iteration(model, p, policy, lu, V)
     else:
-        modified_policy_iteration(model, p, policy, V, np.empty(len(V)), 1e-9, 20, 1000000)
+        error = PRECISION / (1.0 - model.discount)
+        modified_policy_iteration(model, p, policy, V, np.empty(len(V)), error, 20, 1000000)
+
+
+@kernel
+def held_value(model, p, policy, lu, V):
+    """V of the policy as it is."""
+    if lu.shape[0] > 0:
+        factor_policy(model, p, policy, lu, V)
+    else:
+        evaluate_by_sweeps(model, p, policy, V, PRECISION / (1.0 - model.discount), 1000000)
+
+
+@kernel
+def rounding_error(model, goal, lu, f):
+    """By how much two computations of the same f may differ."""
+    error = 1e-14 * (1.0 + abs(f))
+    if goal.bias > 0.0 and lu.shape[0] == 0:
+        error += 2.0 * goal.bias * PRECISION / (1.0 - model.discount)
+    return error
 
 
 @kernel
@@ -75,7 +96,7 @@ def objective_value(model, goal, theta, p, policy, lu, V):
             f += goal.linear[j] * theta[j]
     if goal.bias > 0.0:
         if goal.fixed:
-            factor_policy(model, p, policy, lu, V)
+            held_value(model, p, policy, lu, V)
         else:
             optimal_value(model, p, policy, lu, V)
         f += goal.bias * V[goal.state]
@@ -101,22 +122,29 @@ def occupancy(model, p, policy, lu, state, w):
         w[state] = 1.0
         solve_transposed(lu, w)
     else:
-        adjoint_by_sweeps(model, p, policy, state, w, np.empty(len(w)), 1e-9)
+        adjoint_by_sweeps(model, p, policy, state, w, PRECISION / (1.0 - model.discount))
 
 
 @kernel
 def value_gradient(model, p, policy, lu, V, state, weight, w, g):
     """g += weight * grad V*(state): envelope theorem, sum_s w(s) sum_s' phi(s'|s,pi) (r + gamma V(s'))."""
     occupancy(model, p, policy, lu, state, w)
+    indptr, successor, reward_next, phi = (model.indptr, model.successor, model.reward_next, model.phi)
+    actions, discount, dense = model.num_actions, model.discount, model.phi.shape[0] > 0
     for s in range(len(V)):
         if w[s] == 0.0:
             continue
-        row = s * model.num_actions + policy[s]
-        for i in range(model.indptr[row], model.indptr[row + 1]):
-            gain = model.discount * V[model.successor[i]]
-            if len(model.reward_next) > 0:
-                gain += model.reward_next[i]
-            add_row(model, i, weight * w[s] * gain, g)
+        row = s * actions + policy[s]
+        for i in range(np.uint64(indptr[row]), np.uint64(indptr[row + 1])):
+            gain = discount * V[np.uint64(successor[i])]
+            if len(reward_next) > 0:
+                gain += reward_next[i]
+            gain *= weight * w[s]
+            if dense:
+                for j in range(len(g)):
+                    g[j] += gain * phi[i, j]
+            else:
+                add_row(model, i, gain, g)
 
 
 @kernel
@@ -135,7 +163,7 @@ def gradient(model, goal, theta, p, policy, lu, V, w, g):
 
 
 @kernel
-def dense_hessian(model, goal, p, B):
+def dense_hessian(model, domain, goal, p, B):
     """Minus the Hessian of the concave part in y, for one block of dense features.
 
     sum_i n_i/p_i^2 phi_i phi_i' + ridge I, with phi in the coordinates of the orthonormal basis.
@@ -146,8 +174,15 @@ def dense_hessian(model, goal, p, B):
     for k in range(count):
         i = goal.observed[k]
         weight = np.sqrt(goal.counts[i]) / p[i]
-        for a in range(m):
-            scaled[a, k] = weight * model.phi_free[i, a]
+        if model.phi_free.shape[0] > 0:
+            for a in range(m):
+                scaled[a, k] = weight * model.phi_free[i, a]
+        else:
+            for a in range(m):
+                total = 0.0
+                for j in range(model.phi.shape[1]):
+                    total += model.phi[i, domain.coords[j]] * domain.basis[j * m + a]
+                scaled[a, k] = weight * total
     for a in range(m):
         for c in range(0, a - a % 2, 2):
             first, second = 0.0, 0.0

@@ -157,19 +157,22 @@ def _objective(model, domain, row, V, basis, x, c):
     """c = basis' sum_s' phi(s'|s,a) (r + gamma V(s')): the gain of the row in the coordinates y."""
     m = basis.shape[1]
     c[:] = 0.0
-    dense = model.phi.shape[0] > 0
+    dense, ready = model.phi.shape[0] > 0, model.phi_free.shape[0] > 0
     x[:] = 0.0
     for i in range(model.indptr[row], model.indptr[row + 1]):
         gain = model.discount * V[model.successor[i]]
         if len(model.reward_next) > 0:
             gain += model.reward_next[i]
-        if dense:
+        if ready:
             for j in range(m):
                 c[j] += gain * model.phi_free[i, j]
+        elif dense:
+            for j in range(len(x)):
+                x[j] += gain * model.phi[i, j]
         else:
             for e in range(model.f_indptr[i], model.f_indptr[i + 1]):
                 x[domain.place_of[model.f_indices[e]]] += gain * model.f_data[e]
-    if not dense:
+    if not ready:
         for i in range(basis.shape[0]):
             for j in range(m):
                 c[j] += basis[i, j] * x[i]

@@ -153,8 +153,6 @@ def try_switches(model, domain, goal, pool, size, states, actions, p, lu):
     max over theta of max over policies can be taken in either order, so a better maximum that goes with a
     neighbouring policy is found this way even where the value is flat in between. Returns the new size.
     """
-    if lu.shape[0] == 0:  # a held policy is evaluated by factors, which many states do not have
-        return size
     scratch = pool.y.shape[0] - 1
     held = Objective(
         goal.counts, goal.observed, goal.num_observed, goal.linear, goal.ridge, goal.bias, goal.state, True

@@ -4,10 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from vbmle.kernels.jit import kernel
+from vbmle.kernels.jit import kernel, ordered_kernel
 from vbmle.kernels.solve import factor_in_place, solve_factored
 
+SHORT = 64  # rows of fewer successors are summed in order
 EPS = 2.220446049250313e-16
+ENOUGH = (
+    0.1  # a policy is evaluated until the spread of changes is this part of what it was when it was chosen
+)
+PRECISION = (
+    1e-11  # of the largest possible value 1/(1-gamma): the error of V and visits where sweeps compute them
+)
 MAX_POLICIES = 500  # policy iteration needs a handful; rounding could make two ties alternate
 
 
@@ -121,84 +128,146 @@ def expected_rewards(model, p):
     return reward
 
 
-@kernel
-def sweep(model, p, V, out, policy):
-    """out = T V and its greedy policy; returns the least and the greatest of T V - V."""
-    return _sweep(
-        model.indptr, model.successor, expected_rewards(model, p), model.discount, p, V, out, policy
-    )
+# In the loops over transitions arrays come one by one, since reaching into the model costs more than the loop, and
+# indices are unsigned, since signed ones are tested for counting from the end.
 
 
 @kernel
-def _sweep(indptr, successor, reward, discount, p, V, out, policy):
-    # Arrays one by one: reaching into the model in the inner loop costs more than the loop.
-    low, high, actions = np.inf, -np.inf, len(reward) // len(V)
-    for s in range(len(V)):
-        best, chosen = -np.inf, policy[s]
-        for a in range(actions):
-            row = s * actions + a
-            total = 0.0
-            for i in range(indptr[row], indptr[row + 1]):
-                total += p[i] * V[successor[i]]
-            q = reward[row] + discount * total
-            if q > best or (q == best and a == policy[s]):  # the action in force stays where others tie
-                best, chosen = q, a
-        out[s] = best
-        policy[s] = chosen
-        low, high = min(low, best - V[s]), max(high, best - V[s])
-    return low, high
+def multiply(ends, where, weight, V, out):
+    """out[r] = sum of weight[i] V[where[i]] over row r, which begins where the last one ended, before ends[r]."""
+    if len(weight) < SHORT * len(out):
+        _multiply_in_order(ends, where, weight, V, out)
+        return
+    at = np.uint64(0)
+    for row in range(len(out)):
+        total, end = 0.0, np.uint64(ends[row])
+        for i in range(at, end):
+            total += weight[i] * V[np.uint64(where[i])]
+        at, out[row] = end, total
 
 
-@kernel
-def _evaluate(indptr, successor, reward, discount, p, policy, V, times):
-    """V = (T_pi)^times V. The policy's rows are copied together first: they are read `times` times."""
-    states = len(V)
-    actions, count = len(reward) // states, 0
-    for s in range(states):
-        row = s * actions + policy[s]
-        count += indptr[row + 1] - indptr[row]
-    ends, where = np.empty(states, np.int64), np.empty(count, np.int32)
-    weight, gain = np.empty(count), np.empty(states)
-    at = 0
-    for s in range(states):
-        row = s * actions + policy[s]
-        gain[s] = reward[row]
-        for i in range(indptr[row], indptr[row + 1]):
-            where[at], weight[at] = successor[i], discount * p[i]
-            at += 1
-        ends[s] = at
-    other = np.empty(states)
-    for turn in range(times):
-        source, target = (V, other) if turn % 2 == 0 else (other, V)
-        at = 0
-        for s in range(states):
-            total = gain[s]
-            for i in range(at, ends[s]):
-                total += weight[i] * source[where[i]]
-            at = ends[s]
-            target[s] = total
-    if times % 2 == 1:
-        V[:] = other
+@ordered_kernel
+def _multiply_in_order(ends, where, weight, V, out):
+    at = np.uint64(0)
+    for row in range(len(out)):
+        total, end = 0.0, np.uint64(ends[row])
+        for i in range(at, end):
+            total += weight[i] * V[np.uint64(where[i])]
+        at, out[row] = end, total
 
 
 @kernel
 def action_values(model, p, V, Q):
     """Q of every row (s, a)."""
-    indptr, successor, discount = model.indptr, model.successor, model.discount
-    reward = expected_rewards(model, p)
+    _action_values(model.indptr, model.successor, expected_rewards(model, p), model.discount, p, V, Q)
+
+
+@kernel
+def _action_values(indptr, successor, reward, discount, p, V, Q):
+    multiply(indptr[1:], successor, p, V, Q)
     for row in range(len(Q)):
-        total = 0.0
-        for i in range(indptr[row], indptr[row + 1]):
-            total += p[i] * V[successor[i]]
-        Q[row] = reward[row] + discount * total
+        Q[row] = reward[row] + discount * Q[row]
+
+
+@kernel
+def sweep(model, p, V, out, policy):
+    """out = T V and its greedy policy; returns the least and the greatest of T V - V."""
+    Q = np.empty(len(model.reward))
+    action_values(model, p, V, Q)
+    return _greedy(Q, V, out, policy)
+
+
+@kernel
+def _greedy(Q, V, out, policy):
+    """out = max Q, and the policy that attains it; returns the least and the greatest of out - V."""
+    low, high, actions = np.inf, -np.inf, len(Q) // len(V)
+    for s in range(len(V)):
+        best, chosen = -np.inf, 0
+        for a in range(actions):
+            q = Q[s * actions + a]
+            chosen = (
+                a if q > best else chosen
+            )  # selects, not branches: which action is best cannot be guessed
+            best = max(best, q)
+        if Q[s * actions + policy[s]] < best:  # the action in force stays where others tie
+            policy[s] = chosen
+        out[s] = best
+        low, high = min(low, best - V[s]), max(high, best - V[s])
+    return low, high
+
+
+@kernel
+def _policy_rows(indptr, successor, discount, p, policy):
+    """The policy's rows of gamma P, copied together: (where each ends, successors, weights)."""
+    states = len(policy)
+    actions, count = (len(indptr) - 1) // states, 0
+    for s in range(states):
+        row = s * actions + policy[s]
+        count += indptr[row + 1] - indptr[row]
+    ends, where, weight = np.empty(states, np.int64), np.empty(count, np.uint32), np.empty(count)
+    at = np.uint64(0)
+    for s in range(states):
+        row = s * actions + policy[s]
+        for i in range(np.uint64(indptr[row]), np.uint64(indptr[row + 1])):
+            where[at], weight[at] = successor[i], discount * p[i]
+            at += np.uint64(1)
+        ends[s] = at
+    return ends, where, weight
+
+
+@kernel
+def _evaluate(indptr, successor, reward, discount, p, policy, V, times, enough):
+    """V = T_pi V again and again: `times` times, or until all of V grows alike to within `enough`.
+
+    Returns the least and the greatest change of the last time.
+    """
+    states = len(V)
+    ends, where, weight = _policy_rows(indptr, successor, discount, p, policy)
+    actions, gain, other = len(reward) // states, np.empty(states), np.empty(states)
+    for s in range(states):
+        gain[s] = reward[s * actions + policy[s]]
+    low, high = -np.inf, np.inf
+    for _ in range(times):
+        multiply(ends, where, weight, V, other)
+        low, high = np.inf, -np.inf
+        for s in range(states):
+            new = gain[s] + other[s]
+            low, high = min(low, new - V[s]), max(high, new - V[s])
+            V[s] = new
+        if high - low <= enough:
+            break
+    return low, high
+
+
+@kernel
+def evaluate_by_sweeps(model, p, policy, V, tolerance, max_sweeps):
+    """V becomes V^pi to within the error that is returned: `tolerance`, or more where sweeps run out."""
+    discount, reward = model.discount, expected_rewards(model, p)
+    factor = discount / (1.0 - discount)
+    low, high = _evaluate(
+        model.indptr, model.successor, reward, discount, p, policy, V, max_sweeps, 2.0 * tolerance / factor
+    )
+    for s in range(len(V)):
+        V[s] += 0.5 * factor * (high + low)  # MacQueen's bounds, as in modified policy iteration
+    return 0.5 * factor * (high - low)
+
+
+@kernel
+def rounding(discount, reward):
+    """The error of V below which sweeps cannot promise anything: rounding of 1/(1-gamma), carried on for ever."""
+    largest = 1.0
+    for row in range(len(reward)):
+        largest = max(largest, abs(reward[row]))
+    return 4.0 * EPS / (1.0 - discount) ** 2 * largest
 
 
 @kernel
 def broken_row(model, p):
     """The first row (s, a) whose probabilities are no distribution, or -1."""
-    for row in range(len(model.indptr) - 1):
+    indptr = model.indptr
+    for row in range(len(indptr) - 1):
         total, least = 0.0, 0.0
-        for i in range(model.indptr[row], model.indptr[row + 1]):
+        for i in range(np.uint64(indptr[row]), np.uint64(indptr[row + 1])):
             total += p[i]
             least = min(least, p[i])
         if not (abs(total - 1.0) <= 1e-9 and least >= 0.0):
@@ -215,10 +284,11 @@ def modified_policy_iteration(model, p, policy, V, other, tolerance, inner, max_
     """
     indptr, successor, discount = model.indptr, model.successor, model.discount
     reward = expected_rewards(model, p)
-    factor = discount / (1.0 - discount)
+    factor, Q = discount / (1.0 - discount), np.empty(len(reward))
     sweeps = 0
     while True:
-        low, high = _sweep(indptr, successor, reward, discount, p, V, other, policy)
+        _action_values(indptr, successor, reward, discount, p, V, Q)
+        low, high = _greedy(Q, V, other, policy)
         error = 0.5 * factor * (high - low)
         middle = 0.5 * factor * (high + low)
         for s in range(len(V)):
@@ -226,28 +296,41 @@ def modified_policy_iteration(model, p, policy, V, other, tolerance, inner, max_
         sweeps += 1 + inner
         if error <= tolerance or sweeps >= max_sweeps:
             return error
-        _evaluate(indptr, successor, reward, discount, p, policy, V, inner)
+        _evaluate(indptr, successor, reward, discount, p, policy, V, inner, ENOUGH * (high - low))
 
 
 @kernel
-def adjoint_by_sweeps(model, p, policy, state, w, other, tolerance):
-    """w = (I - gamma P_pi^T)^{-1} e_state, to an L1 error of `tolerance`, by summing discounted occupancy."""
-    actions, indptr, successor = model.num_actions, model.indptr, model.successor
+def adjoint_by_sweeps(model, p, policy, state, w, tolerance):
+    """w = (I - gamma P_pi^T)^{-1} e_state, to an L1 error of `tolerance`, by summing discounted occupancy.
+
+    With r the part still to be summed and r' = gamma P_pi^T r, what is missing is (I - gamma P_pi^T)^{-1} r. Taking
+    r / (1 - gamma) for it is wrong by at most |r' - gamma r|_1 / (1 - gamma)^2, which soon is little where the
+    process mixes; elsewhere |r|_1 / (1 - gamma) bounds all of it.
+    """
     discount = model.discount
+    ends, where, weight = _policy_rows(model.indptr, model.successor, discount, p, policy)
+    rest, following = np.zeros(len(w)), np.zeros(len(w))
+    rest[state] = 1.0
     w[:] = 0.0
-    other[:] = 0.0
-    other[state] = 1.0
-    mass = 1.0
-    following = np.zeros(len(w))
-    while mass / (1.0 - discount) > tolerance:
+    while True:
         following[:] = 0.0
+        at = np.uint64(0)
         for s in range(len(w)):
-            if other[s] != 0.0:
-                w[s] += other[s]
-                row = s * actions + policy[s]
-                for i in range(indptr[row], indptr[row + 1]):
-                    following[successor[i]] += discount * p[i] * other[s]
-        mass = 0.0
+            end = np.uint64(ends[s])
+            if rest[s] != 0.0:
+                for i in range(at, end):
+                    following[where[i]] += weight[i] * rest[s]
+            at = end
+        mass, change = 0.0, 0.0
         for s in range(len(w)):
-            other[s] = following[s]
-            mass += abs(other[s])
+            mass += abs(rest[s])
+            change += abs(following[s] - discount * rest[s])
+        if mass <= tolerance * (1.0 - discount):
+            return
+        steady = change <= tolerance * (1.0 - discount) ** 2
+        share = 1.0 / (1.0 - discount) if steady else 1.0
+        for s in range(len(w)):
+            w[s] += share * rest[s]
+        if steady:
+            return
+        rest, following = following, rest

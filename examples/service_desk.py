@@ -1,6 +1,6 @@
 """When to open the door and hire the fast server, when the mix of arrivals is unknown and a closed door is blind.
 
-python examples/queue.py [FILE.png] [TRIALS] [STEPS]
+python examples/service_desk.py [FILE.png] [TRIALS] [STEPS]
 """
 
 from money import arguments, compare
