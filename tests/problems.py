@@ -153,3 +153,14 @@ def clarabel(problem: Problem) -> float:
     program.solve(solver=cp.CLARABEL, tol_gap_abs=1e-9, tol_gap_rel=1e-9, tol_feas=1e-9)
     assert program.status in ("optimal", "optimal_inaccurate"), program.status
     return float(program.value)
+
+
+def play(agent: Any, world: World, steps: int, state: int = 0, rng: np.random.Generator | int = 0) -> int:
+    """Let the agent act, on the chance of a generator or of a seed; returns the state it ends in."""
+    rng = np.random.default_rng(rng)
+    for _ in range(steps):
+        action = agent.act(state)
+        following = world.next_state(state, action, rng.random())
+        agent.observe(state, action, following)
+        state = following
+    return state

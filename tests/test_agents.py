@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from problems import play
 
 from vbmle import VBMLE, ApproximateVBMLE, MaximumLikelihood, World, plan, simulate
 from vbmle.agents.base import CountingAgent
@@ -22,16 +23,6 @@ EXAMPLES = example_models()
 AGENTS: list[type[CountingAgent]] = [VBMLE, ApproximateVBMLE, MaximumLikelihood]
 SEEDS = range(10)
 each_agent = pytest.mark.parametrize("agent", AGENTS)
-
-
-def play(agent: Any, world: World, steps: int, state: int, rng: np.random.Generator) -> int:
-    """Let the agent act; returns the state it ends in."""
-    for _ in range(steps):
-        action = agent.act(state)
-        following = world.next_state(state, action, rng.random())
-        agent.observe(state, action, following)
-        state = following
-    return state
 
 
 # ---- contract

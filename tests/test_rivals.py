@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from problems import play
 
 from vbmle import (
     PSRL,
@@ -34,17 +35,6 @@ RIVALS: dict[str, Make] = {
     "PSRL": lambda world: PSRL(world.mdp),
 }
 each_rival = pytest.mark.parametrize("make", RIVALS.values(), ids=RIVALS)
-
-
-def play(agent: Any, world: World, steps: int, state: int = 0, seed: int = 0) -> int:
-    """Let the agent act; returns the state it ends in."""
-    rng = np.random.default_rng(seed)
-    for _ in range(steps):
-        action = agent.act(state)
-        following = world.next_state(state, action, rng.random())
-        agent.observe(state, action, following)
-        state = following
-    return state
 
 
 # ---- contract

@@ -189,8 +189,8 @@ def evaluate(mdp: LinearMixtureMDP, theta: ArrayLike, policy: ArrayLike) -> Floa
     if mdp.num_states > DENSE_STATES:
         from vbmle.kernels import value
 
-        V, goal = np.zeros(mdp.num_states), max(value.PRECISION / (1.0 - mdp.discount), rounding(mdp))
-        value.evaluate_by_sweeps(mdp.flat, p, chosen, V, goal, 10_000_000)
+        V = np.zeros(mdp.num_states)
+        value.evaluate_by_sweeps(mdp.flat, p, chosen, V, value.precision(mdp.discount), 10_000_000)
         return V
     rows = np.arange(mdp.num_states) * mdp.num_actions + chosen
     moves = mdp.transitions.csr(p)[rows].toarray()

@@ -30,7 +30,7 @@ State = dict[str, NDArray[Any]]
 
 
 class Agent(ABC):
-    """The protocol. A subclass of its own needs `act`, `observe` and `policy`; the rest is for saving.
+    """The protocol. A subclass of its own needs `observe` and `policy`, and `act` where it decides only when asked.
 
     `settings` are the keyword arguments that rebuild the agent; `_state` and `_restore` what it has learnt.
     """
@@ -45,9 +45,9 @@ class Agent(ABC):
         self.mdp = mdp
         self.settings = settings
 
-    @abstractmethod
     def act(self, state: int) -> int:
-        """The action to take in `state`; asking twice gives the same answer."""
+        """The action to take in `state`, that of the policy in force; asking twice gives the same answer."""
+        return int(self.policy[index("state", state, self.mdp.num_states)])
 
     @abstractmethod
     def observe(self, state: int, action: int, next_state: int) -> None:
@@ -129,7 +129,7 @@ class TallyAgent(Agent):
             state = index("state", state, self.mdp.num_states)
             self._decide(state)
             self._decided = state
-        return int(self.policy[state])
+        return int(self.policy[state])  # checked already: this is the hot path
 
     def observe(self, state: int, action: int, next_state: int) -> None:
         self.counts.add(state, action, next_state)

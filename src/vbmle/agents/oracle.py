@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from vbmle import planning
 from vbmle.agents.base import Agent
 from vbmle.model import LinearMixtureMDP
-from vbmle.validation import Floats, Ints, index
+from vbmle.validation import Floats, Ints
 
 
 class Oracle(Agent):
@@ -27,9 +27,6 @@ class Oracle(Agent):
     @property
     def policy(self) -> Ints:
         return self._policy
-
-    def act(self, state: int) -> int:
-        return int(self._policy[index("state", state, self.mdp.num_states)])
 
     def observe(self, state: int, action: int, next_state: int) -> None:
         """There is nothing to learn."""

@@ -62,9 +62,6 @@ class QLearning(Agent):
     def policy(self) -> Ints:
         return self._policy
 
-    def act(self, state: int) -> int:
-        return int(self._policy[index("state", state, self.mdp.num_states)])
-
     def observe(self, state: int, action: int, next_state: int) -> None:
         mdp = self.mdp
         i = self.counts.add(state, action, next_state)

@@ -26,9 +26,6 @@ class Random(Agent):
     def policy(self) -> Ints:
         return self._policy
 
-    def act(self, state: int) -> int:
-        return int(self._policy[index("state", state, self.mdp.num_states)])
-
     def observe(self, state: int, action: int, next_state: int) -> None:
         """Nothing is learnt; the next policy is drawn."""
         self._steps += 1

@@ -10,12 +10,12 @@ import numpy as np
 from vbmle.kernels.jit import kernel
 from vbmle.kernels.solve import solve_factored_rows, solve_transposed
 from vbmle.kernels.value import (
-    PRECISION,
     adjoint_by_sweeps,
     evaluate_by_sweeps,
     factor_policy,
     modified_policy_iteration,
     policy_iteration,
+    precision,
     probabilities,
 )
 
@@ -55,7 +55,7 @@ def optimal_value(model, p, policy, lu, V):
     if lu.shape[0] > 0:
         policy_iteration(model, p, policy, lu, V)
     else:
-        error = PRECISION / (1.0 - model.discount)
+        error = precision(model.discount)
         modified_policy_iteration(model, p, policy, V, np.empty(len(V)), error, 20, 1000000)
 
 
@@ -65,7 +65,7 @@ def held_value(model, p, policy, lu, V):
     if lu.shape[0] > 0:
         factor_policy(model, p, policy, lu, V)
     else:
-        evaluate_by_sweeps(model, p, policy, V, PRECISION / (1.0 - model.discount), 1000000)
+        evaluate_by_sweeps(model, p, policy, V, precision(model.discount), 1000000)
 
 
 @kernel
@@ -73,7 +73,7 @@ def rounding_error(model, goal, lu, f):
     """By how much two computations of the same f may differ."""
     error = 1e-14 * (1.0 + abs(f))
     if goal.bias > 0.0 and lu.shape[0] == 0:
-        error += 2.0 * goal.bias * PRECISION / (1.0 - model.discount)
+        error += 2.0 * goal.bias * precision(model.discount)
     return error
 
 
@@ -122,7 +122,7 @@ def occupancy(model, p, policy, lu, state, w):
         w[state] = 1.0
         solve_transposed(lu, w)
     else:
-        adjoint_by_sweeps(model, p, policy, state, w, PRECISION / (1.0 - model.discount))
+        adjoint_by_sweeps(model, p, policy, state, w, precision(model.discount))
 
 
 @kernel

@@ -9,12 +9,8 @@ from vbmle.kernels.solve import factor_in_place, solve_factored
 
 SHORT = 64  # rows of fewer successors are summed in order
 EPS = 2.220446049250313e-16
-ENOUGH = (
-    0.1  # a policy is evaluated until the spread of changes is this part of what it was when it was chosen
-)
-PRECISION = (
-    1e-11  # of the largest possible value 1/(1-gamma): the error of V and visits where sweeps compute them
-)
+ENOUGH = 0.1  # a policy is evaluated until the spread of changes is this part of what it was at first
+PRECISION = 1e-11  # of the largest possible value 1/(1-gamma): the error of values and visits by sweeps
 MAX_POLICIES = 500  # policy iteration needs a handful; rounding could make two ties alternate
 
 
@@ -250,6 +246,12 @@ def evaluate_by_sweeps(model, p, policy, V, tolerance, max_sweeps):
     for s in range(len(V)):
         V[s] += 0.5 * factor * (high + low)  # MacQueen's bounds, as in modified policy iteration
     return 0.5 * factor * (high - low)
+
+
+@kernel
+def precision(discount):
+    """The error of values and visits where sweeps compute them; no less than rounding allows."""
+    return max(PRECISION / (1.0 - discount), 4.0 * EPS / (1.0 - discount) ** 2)
 
 
 @kernel
