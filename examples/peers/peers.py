@@ -257,7 +257,7 @@ def table(records: dict[Task, dict[str, Any]], agents: Sequence[str]) -> str:
         losses.append(f"| {agent} | {' | '.join(cells)} |")
         if AGENTS[agent][0] != DQN:
             regrets.append(f"| {agent} | {' | '.join(number(mean(runs[w], 'regret')) for w in SETTINGS)} |")
-        shares = [f"{mean(runs[w], 'learnt'):.1%}" for w in SETTINGS]
+        shares = [f"{round(100 * mean(runs[w], 'learnt'), 1) + 0:g}%" for w in SETTINGS]
         worth.append(f"| {agent} | {' | '.join(shares)} |")
         times = [record["seconds"] for w in SETTINGS for record in runs[w]]
         seconds.append(f"{agent}: {number(float(np.median(times)))}")  # the first run of all compiles
@@ -275,8 +275,7 @@ def table(records: dict[Task, dict[str, Any]], agents: Sequence[str]) -> str:
         lines += [*head, *regrets]
     lines += [
         "",
-        "What the policy is worth that each ended with, as a share of the best (exact, from the start on, without "
-        "exploration; mean over trials):",
+        "What the policy in force at the end is worth, as a share of the best (exact, from the start on; mean):",
         "",
         *head,
         *worth,
