@@ -168,34 +168,38 @@ def dense_hessian(model, domain, goal, p, B):
 
     sum_i n_i/p_i^2 phi_i phi_i' + ridge I, with phi in the coordinates of the orthonormal basis.
     """
-    m = B.shape[0]
-    count = goal.num_observed
+    m, count, ridge = B.shape[0], goal.num_observed, goal.ridge
+    observed, counts = goal.observed, goal.counts
+    phi, phi_free, coords, basis = model.phi, model.phi_free, domain.coords, domain.basis
     scaled = np.empty((m, count))  # a row per coordinate, so that every entry of B is one dot product
     for k in range(count):
-        i = goal.observed[k]
-        weight = np.sqrt(goal.counts[i]) / p[i]
-        if model.phi_free.shape[0] > 0:
+        i = observed[k]
+        weight = np.sqrt(counts[i]) / p[i]
+        if phi_free.shape[0] > 0:
             for a in range(m):
-                scaled[a, k] = weight * model.phi_free[i, a]
+                scaled[a, k] = weight * phi_free[i, a]
         else:
             for a in range(m):
                 total = 0.0
-                for j in range(model.phi.shape[1]):
-                    total += model.phi[i, domain.coords[j]] * domain.basis[j * m + a]
+                for j in range(phi.shape[1]):
+                    total += phi[i, coords[j]] * basis[j * m + a]
                 scaled[a, k] = weight * total
     for a in range(m):
-        for c in range(0, a - a % 2, 2):
-            first, second = 0.0, 0.0
+        for c in range(0, a - a % 4, 4):
+            one, two, three, four = 0.0, 0.0, 0.0, 0.0
             for k in range(count):
-                first += scaled[a, k] * scaled[c, k]
-                second += scaled[a, k] * scaled[c + 1, k]
-            B[a, c], B[a, c + 1] = first, second
-        for c in range(a - a % 2, a + 1):
+                value = scaled[a, k]
+                one += value * scaled[c, k]
+                two += value * scaled[c + 1, k]
+                three += value * scaled[c + 2, k]
+                four += value * scaled[c + 3, k]
+            B[a, c], B[a, c + 1], B[a, c + 2], B[a, c + 3] = one, two, three, four
+        for c in range(a - a % 4, a + 1):
             total = 0.0
             for k in range(count):
                 total += scaled[a, k] * scaled[c, k]
             B[a, c] = total
-        B[a, a] += goal.ridge
+        B[a, a] += ridge
         for c in range(a):
             B[c, a] = B[a, c]
 
@@ -232,25 +236,27 @@ def value_hessian(model, p, policy, lu, V, w, Z, Y, out):
     H_jk = gamma (Y_j . Z_k + Y_k . Z_j). Z and Y are (S, free) work arrays.
     """
     states, m = Z.shape
+    actions, discount, phi_free = model.num_actions, model.discount, model.phi_free
+    indptr, successor, reward_next = model.indptr, model.successor, model.reward_next
     Z[:, :] = 0.0
     Y[:, :] = 0.0
     for s in range(states):
-        row = s * model.num_actions + policy[s]
-        for i in range(model.indptr[row], model.indptr[row + 1]):
-            t = model.successor[i]
-            gain = model.discount * V[t]
-            if len(model.reward_next) > 0:
-                gain += model.reward_next[i]
+        row = s * actions + policy[s]
+        for i in range(indptr[row], indptr[row + 1]):
+            t = successor[i]
+            gain = discount * V[t]
+            if len(reward_next) > 0:
+                gain += reward_next[i]
             for j in range(m):
-                Z[s, j] += gain * model.phi_free[i, j]
-                Y[t, j] += w[s] * model.phi_free[i, j]
+                Z[s, j] += gain * phi_free[i, j]
+                Y[t, j] += w[s] * phi_free[i, j]
     solve_factored_rows(lu, Z)
     for j in range(m):
         for k in range(m):
             out[j, k] = 0.0
     for s in range(states):
         for j in range(m):
-            y, z = model.discount * Y[s, j], model.discount * Z[s, j]
+            y, z = discount * Y[s, j], discount * Z[s, j]
             for k in range(j + 1):
                 out[j, k] += y * Z[s, k] + z * Y[s, k]
     for j in range(m):

@@ -33,28 +33,10 @@ def probabilities(model, theta, p):
 
 
 @kernel
-def _row_reward(model, p, row):
-    """R(s, a) at these probabilities."""
-    total = model.reward[row]
-    if len(model.reward_next) > 0:
-        for i in range(model.indptr[row], model.indptr[row + 1]):
-            total += p[i] * model.reward_next[i]
-    return total
-
-
-@kernel
-def action_value(model, p, V, row):
-    """Q of one (s, a) row: reward plus discounted expected V."""
-    total = 0.0
-    for i in range(model.indptr[row], model.indptr[row + 1]):
-        total += p[i] * V[model.successor[i]]
-    return _row_reward(model, p, row) + model.discount * total
-
-
-@kernel
 def improve(model, p, V, policy):
     """Make the policy greedy for V, keeping actions that tie; return how many changed, and max |TV - V|."""
-    actions = model.num_actions
+    actions, Q = model.num_actions, np.empty(len(model.reward))
+    action_values(model, p, V, Q)
     margin = 0.0
     for s in range(len(V)):
         margin = max(margin, abs(V[s]))
@@ -62,12 +44,10 @@ def improve(model, p, V, policy):
     changed = 0
     residual = 0.0
     for s in range(len(V)):
-        current = action_value(model, p, V, s * actions + policy[s])
-        best, chosen = current, policy[s]
+        best, chosen = Q[s * actions + policy[s]], policy[s]
         for a in range(actions):
-            q = action_value(model, p, V, s * actions + a)
-            if q > best + margin:
-                best, chosen = q, a
+            if Q[s * actions + a] > best + margin:
+                best, chosen = Q[s * actions + a], a
         if chosen != policy[s]:
             policy[s] = chosen
             changed += 1
@@ -78,18 +58,19 @@ def improve(model, p, V, policy):
 @kernel
 def factor_policy(model, p, policy, lu, V):
     """V becomes the policy's exact value; lu keeps the factors of I - gamma P_pi."""
-    actions = model.num_actions
+    actions, discount = model.num_actions, model.discount
+    indptr, successor, reward, reward_next = model.indptr, model.successor, model.reward, model.reward_next
     lu[:, :] = 0.0
     for s in range(len(V)):
         row = s * actions + policy[s]
         lu[s, s] = 1.0
-        reward = model.reward[row]
-        for i in range(model.indptr[row], model.indptr[row + 1]):
-            lu[s, model.successor[i]] -= model.discount * p[i]
-        if len(model.reward_next) > 0:
-            for i in range(model.indptr[row], model.indptr[row + 1]):
-                reward += p[i] * model.reward_next[i]
-        V[s] = reward
+        gain = reward[row]
+        for i in range(indptr[row], indptr[row + 1]):
+            lu[s, successor[i]] -= discount * p[i]
+        if len(reward_next) > 0:
+            for i in range(indptr[row], indptr[row + 1]):
+                gain += p[i] * reward_next[i]
+        V[s] = gain
     factor_in_place(lu)
     solve_factored(lu, V)
 
@@ -116,12 +97,16 @@ def policy_iteration(model, p, policy, lu, V):
 @kernel
 def expected_rewards(model, p):
     """R(s, a) of every row, at these probabilities."""
-    if len(model.reward_next) == 0:
-        return model.reward
-    reward = np.empty(len(model.reward))
-    for row in range(len(reward)):
-        reward[row] = _row_reward(model, p, row)
-    return reward
+    reward, indptr, reward_next = model.reward, model.indptr, model.reward_next
+    if len(reward_next) == 0:
+        return reward
+    out = np.empty(len(reward))
+    for row in range(len(out)):
+        total = reward[row]
+        for i in range(indptr[row], indptr[row + 1]):
+            total += p[i] * reward_next[i]
+        out[row] = total
+    return out
 
 
 # In the loops over transitions arrays come one by one, since reaching into the model costs more than the loop, and
