@@ -109,7 +109,7 @@ def test_the_hessian_of_the_likelihood(name: str):
     if name in one_dense_block:  # in the coordinates y
         (block,) = mdp.polytope.blocks
         B = np.full((block.dimension, block.dimension), np.nan)
-        objective.dense_hessian(mdp.flat, at.target, at.p, B)
+        objective.dense_hessian(mdp.flat, mdp.flat_domain, at.target, at.p, B)
         np.testing.assert_allclose(B, block.basis.T @ exact @ block.basis, rtol=0.0, atol=bound)
         return
     flat, found = np.full(domain.hessian_ptr[-1], np.nan), np.zeros_like(exact)

@@ -109,6 +109,20 @@ def test_a_climb_ends_in_a_kkt_point(name: str, bias: float):
         assert_is_a_kkt_point(reference, solve(reference, search="local", start=start))
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_a_climb_over_many_coordinates_ends_in_a_kkt_point(seed: int):
+    """There the factors of one program serve for several steps; from anywhere, and from the last theta."""
+    world = random_network(6, 3, 45, seed=seed)
+    for steps, bias in ((5, 0.5), (80, 3.0), (400, 20.0)):
+        reference = case(world, seed, bias, steps)
+        found = solve(reference, search="local", start=random_start(world.mdp, np.random.default_rng(seed)))
+        assert_is_a_kkt_point(reference, found)
+        assert_is_a_kkt_point(
+            reference._replace(bias=1.01 * bias),
+            solve(reference._replace(bias=1.01 * bias), search="local", start=found.theta),
+        )
+
+
 @given(seed=seeds, bias=st.sampled_from(BIASES), ridge=st.sampled_from([0.0, 1.0]))
 def test_a_climb_never_ends_below_its_start(seed: int, bias: float, ridge: float):
     world, rng = random_world(seed), np.random.default_rng(seed)

@@ -5,7 +5,7 @@ the concave part; where P is one block of dense features, also that of V* for th
 sum is concave, if need be only along the face where it stands. A quadratic program over P gives the step. Where
 P is a product, each block has its own, and the value's curvature, which couples them, corrects the step along
 the face (see `vbmle.kernels.newton`). Then a line search makes f rise. Steps stop short of probability 0 for
-observed transitions, so f stays finite.
+observed transitions, so f stays finite. Near the top the factors of the last program serve for a few steps more.
 
 The KKT residual is max(|grad f + rows' mu|, mu * slack) over all blocks, relative to max(1, |grad f|), the
 gradient in theta. The gap bounds max over v in P of <grad f, v - theta>; without bias it bounds how far f is
@@ -35,6 +35,9 @@ ARMIJO = 1e-4
 TARGET = 1e-10  # the residual at which iterations stop
 STALLED = 1e-8  # ... or this one, once f no longer rises beyond rounding
 INSIDE = (0.99, 0.9, 0.5)  # how much of a start on the boundary may be kept, the rest the interior point
+POLISH = 1e-3  # from this residual on, factors of the last program are used again ...
+QUICK = 0.1  # ... while each step makes the residual so much smaller ...
+COSTLY = 32  # ... and where there are so many free coordinates: with fewer, new factors cost no more than a gradient
 KEEP = 0.1  # a step leaves observed transitions at least this part of their probability
 
 
@@ -251,6 +254,82 @@ def product_step(model, domain, goal, p, policy, lu, V, w, g, y, d, active, coun
 
 
 @kernel
+def step_on_face(frame, upper, count, g, d, u):
+    """d = Z (Z' B Z)^{-1} Z' g on the face of the last program, and the multipliers u that go with g there.
+
+    False, and u as it was, where a multiplier would be negative: another face is better.
+    """
+    m = len(g)
+    d[:] = 0.0
+    for k in range(count, m):
+        total = 0.0
+        for j in range(m):
+            total += frame[k, j] * g[j]
+        for j in range(m):
+            d[j] += total * frame[k, j]
+    found = np.empty(count)
+    for k in range(count - 1, -1, -1):
+        total = 0.0
+        for j in range(m):
+            total -= frame[k, j] * g[j]
+        for i in range(k + 1, count):
+            total -= upper[k, i] * found[i]
+        found[k] = total / upper[k, k]
+        if found[k] < 0.0:
+            return False
+    for k in range(count):
+        u[k] = found[k]
+    return True
+
+
+@kernel
+def holds(domain, y):
+    """Whether y keeps all rows of the one block there is."""
+    m = len(y)
+    for i in range(len(domain.offsets)):
+        total = domain.offsets[i]
+        for j in range(m):
+            total += domain.rows[i * m + j] * y[j]
+        if total < -1e-14:
+            return False
+    return True
+
+
+@kernel
+def polish(
+    model, domain, goal, y, theta, p, policy, lu, V, w, full, g, d, trial, active, counts, u, work, state
+):
+    """Steps with the factors of the last program, each for one gradient. Takes and returns (f, size, residual, gap).
+
+    Ends at the target, or where a step would leave the face or no longer pays. All arrays belong to y then.
+    """
+    f, size, residual, gap = state
+    frame, upper = work[2][1], work[2][2]
+    before = POLISH
+    while step_on_face(frame, upper, counts[0], g, d, u):
+        residual, gap = optimality(domain, g, y, active, counts, u)
+        residual /= size
+        if residual <= TARGET or residual > QUICK * before:
+            break
+        before = residual
+        for j in range(len(y)):
+            trial[j] = y[j] + d[j]
+        if not holds(domain, trial):
+            break
+        assemble(domain, trial, theta)
+        new = objective_value(model, goal, theta, p, policy, lu, V)
+        if new < f - rounding_error(model, goal, lu, f):
+            assemble(domain, y, theta)
+            f = objective_value(model, goal, theta, p, policy, lu, V)
+            size = slope_at(model, domain, goal, theta, p, policy, lu, V, w, full, g)
+            break
+        y[:] = trial
+        f = new
+        size = slope_at(model, domain, goal, theta, p, policy, lu, V, w, full, g)
+    return f, size, residual, gap
+
+
+@kernel
 def start_inside(model, domain, goal, y, theta, p, policy, lu, V):
     """f at y; where an observed transition is all but impossible there, at a point mixed with the interior.
 
@@ -384,6 +463,28 @@ def ascend(model, domain, goal, y, theta, p, policy, lu, V, active, counts, max_
         if step == 1.0:  # the multipliers of the step may already prove the new point
             residual, gap = optimality(domain, g, y, active, counts, u)
             residual /= size
+            if dense and free >= COSTLY and TARGET < residual <= POLISH:
+                f, size, residual, gap = polish(
+                    model,
+                    domain,
+                    goal,
+                    y,
+                    theta,
+                    p,
+                    policy,
+                    lu,
+                    V,
+                    w,
+                    full,
+                    g,
+                    d,
+                    trial,
+                    active,
+                    counts,
+                    u,
+                    dense_room[5],
+                    (f, size, residual, gap),
+                )
             if residual <= TARGET:
                 return f, residual, gap, iteration + 1
     residual, gap = optimality(domain, g, y, active, counts, u)
