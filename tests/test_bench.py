@@ -257,8 +257,9 @@ def test_the_quick_bench_is_complete(quick: tuple[Path, str, str]):
     }
     aimed = [(row["measure"], row["case"]) for row in rows if row["target"]]
     # 3 measures with a target at every size, one at three of the four; 2 tabular, time, certificates;
-    # UCLK at two sizes against cvxpy, and two at (15,4); an update and its memory, planning at 1 + 2 * 4 sizes.
-    assert len(aimed) == len(set(aimed)) == 3 * 4 + 3 + 2 + 1 + 1 + 2 + 2 + 2 + 1 + 2 * 4
+    # UCLK at two sizes against cvxpy, and two at (15,4); an update and its memory on two domains, planning at
+    # 1 + 2 * 4 sizes.
+    assert len(aimed) == len(set(aimed)) == 3 * 4 + 3 + 2 + 1 + 1 + 2 + 2 + 2 * 2 + 1 + 2 * 4
     for name in (*catalogue.agents(), "UCLK, every step"):
         assert sum(row["measure"].startswith(f"{name}: a step, in multiples") for row in rows) == len(
             rivals.STEPS

@@ -45,6 +45,8 @@ def test_an_interrupt_does_not_wait_for_what_is_in_flight():
 import signal, threading, time
 from vbmle.experiments.compute import Workers
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job starts with it ignored
+
 def interrupt():
     time.sleep(1.0)
     signal.pthread_kill(threading.get_ident(), signal.SIGINT)
