@@ -160,6 +160,25 @@ def test_a_held_policy_is_worth_the_same_by_sweeps_and_by_factors(name: str):
     np.testing.assert_allclose(by_sweeps, by_factors, rtol=0.0, atol=1e-10 / (1.0 - mdp.discount))
 
 
+@pytest.mark.parametrize("name", ["simplex mixture", "reward of the next state", "three-parameter river"])
+@pytest.mark.parametrize("kept", [True, False], ids=["features kept", "features projected"])
+def test_the_curvature_of_the_value_is_the_same_by_sweeps_and_by_factors(name: str, kept: bool):
+    world = EXAMPLES[name]
+    mdp, states = world.mdp, world.mdp.num_states
+    flat, free = mdp.flat, mdp.polytope.dimension
+    p, policy = mdp.transitions.probabilities(world.theta), np.arange(states) % mdp.num_actions
+    lu, V, w = np.empty((states, states)), np.empty(states), np.empty(states)
+    objective.held_value(flat, p, policy, lu, V)
+    objective.occupancy(flat, p, policy, lu, 0, w)
+    found = []
+    for factors in (lu, np.empty((0, 0))):
+        work, out = (np.empty((states, free)), np.empty((states, free))), np.empty((free, free))
+        seen = flat if kept else flat._replace(phi_free=np.zeros((0, 0)))
+        objective.value_hessian(seen, mdp.flat_domain, p, policy, factors, V, w, *work, out)
+        found.append(out)
+    np.testing.assert_allclose(found[1], found[0], rtol=0.0, atol=1e-5 * max(1.0, np.abs(found[0]).max()))
+
+
 @pytest.mark.parametrize("make", [taxi, lambda: queue(capacity=60), lambda: EXAMPLES["simplex mixture"]])
 def test_the_search_finds_the_same_maximum_by_sweeps_and_by_factors(make, monkeypatch: pytest.MonkeyPatch):
     world = make()

@@ -132,7 +132,7 @@ def test_the_hessian_of_the_value(name: str):
         at.gradient(theta)
         out = np.full((block.dimension, block.dimension), np.nan)
         work = np.empty((2, mdp.num_states, block.dimension))
-        objective.value_hessian(mdp.flat, at.p, at.policy, at.lu, at.V, at.w, *work, out)
+        objective.value_hessian(mdp.flat, mdp.flat_domain, at.p, at.policy, at.lu, at.V, at.w, *work, out)
         bound = ACCURACY * max(1.0, np.abs(exact).max())
         np.testing.assert_allclose(out, block.basis.T @ exact @ block.basis, rtol=0.0, atol=bound)
 

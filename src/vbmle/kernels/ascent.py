@@ -35,6 +35,7 @@ ARMIJO = 1e-4
 TARGET = 1e-10  # the residual at which iterations stop
 STALLED = 1e-8  # ... or this one, once f no longer rises beyond rounding
 INSIDE = (0.99, 0.9, 0.5)  # how much of a start on the boundary may be kept, the rest the interior point
+FEW = 6  # without factors the value's curvature is computed for so many free coordinates: by sweeps for each
 POLISH = 1e-3  # from this residual on, factors of the last program are used again ...
 QUICK = 0.1  # ... while each step makes the residual so much smaller ...
 COSTLY = 32  # ... and where there are so many free coordinates: with fewer, new factors cost no more than a gradient
@@ -177,10 +178,10 @@ def dense_step(model, domain, goal, p, policy, lu, V, w, g, y, d, active, counts
     """The step d where P is one block of dense features, with the exact curvature as far as it is concave."""
     B, concave, bent, Z, Y, work = room
     m = len(g)
-    use_value = goal.bias > 0.0 and lu.shape[0] > 0
+    use_value = goal.bias > 0.0 and (lu.shape[0] > 0 or m <= FEW)
     dense_hessian(model, domain, goal, p, concave)
     if use_value:
-        value_hessian(model, p, policy, lu, V, w, Z, Y, bent)
+        value_hessian(model, domain, p, policy, lu, V, w, Z, Y, bent)
     known = counts[0]  # active rows and multipliers of the last program
     for attempt in range(0 if use_value else 2, 3):
         for i in range(m):

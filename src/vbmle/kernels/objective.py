@@ -17,7 +17,10 @@ from vbmle.kernels.value import (
     policy_iteration,
     precision,
     probabilities,
+    solve_by_sweeps,
 )
+
+CURVATURE = 1e-7  # the accuracy of the value's curvature where sweeps compute it
 
 
 @kernel
@@ -163,27 +166,36 @@ def gradient(model, goal, theta, p, policy, lu, V, w, g):
 
 
 @kernel
+def free_row(model, domain, i, out):
+    """out = phi[i] in the coordinates y, for one block of dense features."""
+    m, phi, phi_free = len(out), model.phi, model.phi_free
+    if phi_free.shape[0] > 0:
+        for a in range(m):
+            out[a] = phi_free[i, a]
+        return
+    coords, basis = domain.coords, domain.basis
+    out[:] = 0.0
+    for j in range(phi.shape[1]):
+        value = phi[i, coords[j]]
+        for a in range(m):
+            out[a] += value * basis[j * m + a]
+
+
+@kernel
 def dense_hessian(model, domain, goal, p, B):
     """Minus the Hessian of the concave part in y, for one block of dense features.
 
     sum_i n_i/p_i^2 phi_i phi_i' + ridge I, with phi in the coordinates of the orthonormal basis.
     """
     m, count, ridge = B.shape[0], goal.num_observed, goal.ridge
-    observed, counts = goal.observed, goal.counts
-    phi, phi_free, coords, basis = model.phi, model.phi_free, domain.coords, domain.basis
+    observed, counts, row = goal.observed, goal.counts, np.empty(m)
     scaled = np.empty((m, count))  # a row per coordinate, so that every entry of B is one dot product
     for k in range(count):
         i = observed[k]
         weight = np.sqrt(counts[i]) / p[i]
-        if phi_free.shape[0] > 0:
-            for a in range(m):
-                scaled[a, k] = weight * phi_free[i, a]
-        else:
-            for a in range(m):
-                total = 0.0
-                for j in range(phi.shape[1]):
-                    total += phi[i, coords[j]] * basis[j * m + a]
-                scaled[a, k] = weight * total
+        free_row(model, domain, i, row)
+        for a in range(m):
+            scaled[a, k] = weight * row[a]
     for a in range(m):
         for c in range(0, a - a % 4, 4):
             one, two, three, four = 0.0, 0.0, 0.0, 0.0
@@ -229,14 +241,14 @@ def block_hessians(model, domain, goal, p, hessian):
 
 
 @kernel
-def value_hessian(model, p, policy, lu, V, w, Z, Y, out):
+def value_hessian(model, domain, p, policy, lu, V, w, Z, Y, out):
     """Hessian of V^pi(state) in y for one block of dense features, pi held fixed.
 
     With X_k = d(R + gamma P V)/d y_k at fixed V, Z = (I - gamma P)^{-1} X and Y = sum_s w_s phi(.|s,pi):
     H_jk = gamma (Y_j . Z_k + Y_k . Z_j). Z and Y are (S, free) work arrays.
     """
     states, m = Z.shape
-    actions, discount, phi_free = model.num_actions, model.discount, model.phi_free
+    actions, discount, phi = model.num_actions, model.discount, np.empty(m)
     indptr, successor, reward_next = model.indptr, model.successor, model.reward_next
     Z[:, :] = 0.0
     Y[:, :] = 0.0
@@ -247,10 +259,14 @@ def value_hessian(model, p, policy, lu, V, w, Z, Y, out):
             gain = discount * V[t]
             if len(reward_next) > 0:
                 gain += reward_next[i]
+            free_row(model, domain, i, phi)
             for j in range(m):
-                Z[s, j] += gain * phi_free[i, j]
-                Y[t, j] += w[s] * phi_free[i, j]
-    solve_factored_rows(lu, Z)
+                Z[s, j] += gain * phi[j]
+                Y[t, j] += w[s] * phi[j]
+    if lu.shape[0] > 0:
+        solve_factored_rows(lu, Z)
+    else:
+        solve_by_sweeps(model, p, policy, Z, CURVATURE, 1000000)
     for j in range(m):
         for k in range(m):
             out[j, k] = 0.0

@@ -197,27 +197,49 @@ def _policy_rows(indptr, successor, discount, p, policy):
 
 
 @kernel
-def _evaluate(indptr, successor, reward, discount, p, policy, V, times, enough):
-    """V = T_pi V again and again: `times` times, or until all of V grows alike to within `enough`.
+def _repeat(ends, where, weight, gain, V, times, enough):
+    """V = gain + gamma P V again and again: `times` times, or until all of V grows alike to within `enough`.
 
     Returns the least and the greatest change of the last time.
     """
-    states = len(V)
-    ends, where, weight = _policy_rows(indptr, successor, discount, p, policy)
-    actions, gain, other = len(reward) // states, np.empty(states), np.empty(states)
-    for s in range(states):
-        gain[s] = reward[s * actions + policy[s]]
+    other = np.empty(len(V))
     low, high = -np.inf, np.inf
     for _ in range(times):
         multiply(ends, where, weight, V, other)
         low, high = np.inf, -np.inf
-        for s in range(states):
+        for s in range(len(V)):
             new = gain[s] + other[s]
             low, high = min(low, new - V[s]), max(high, new - V[s])
             V[s] = new
         if high - low <= enough:
             break
     return low, high
+
+
+@kernel
+def _evaluate(indptr, successor, reward, discount, p, policy, V, times, enough):
+    """V = T_pi V again and again (see `_repeat`)."""
+    ends, where, weight = _policy_rows(indptr, successor, discount, p, policy)
+    actions, gain = len(reward) // len(V), np.empty(len(V))
+    for s in range(len(V)):
+        gain[s] = reward[s * actions + policy[s]]
+    return _repeat(ends, where, weight, gain, V, times, enough)
+
+
+@kernel
+def solve_by_sweeps(model, p, policy, X, accuracy, max_sweeps):
+    """Every column of X becomes (I - gamma P_pi)^{-1} x, to that part of the largest it can be."""
+    discount = model.discount
+    factor = discount / (1.0 - discount)
+    ends, where, weight = _policy_rows(model.indptr, model.successor, discount, p, policy)
+    for j in range(X.shape[1]):
+        gain, size = X[:, j].copy(), 0.0
+        for s in range(len(gain)):
+            size = max(size, abs(gain[s]))
+        x = gain.copy()
+        low, high = _repeat(ends, where, weight, gain, x, max_sweeps, 2.0 * accuracy * size / discount)
+        for s in range(len(x)):
+            X[s, j] = x[s] + 0.5 * factor * (high + low)
 
 
 @kernel
