@@ -166,14 +166,9 @@ def gradient(model, goal, theta, p, policy, lu, V, w, g):
 
 
 @kernel
-def free_row(model, domain, i, out):
-    """out = phi[i] in the coordinates y, for one block of dense features."""
-    m, phi, phi_free = len(out), model.phi, model.phi_free
-    if phi_free.shape[0] > 0:
-        for a in range(m):
-            out[a] = phi_free[i, a]
-        return
-    coords, basis = domain.coords, domain.basis
+def project(phi, coords, basis, i, out):
+    """out = phi[i] in the coordinates y, where they are not kept."""
+    m = len(out)
     out[:] = 0.0
     for j in range(phi.shape[1]):
         value = phi[i, coords[j]]
@@ -189,13 +184,18 @@ def dense_hessian(model, domain, goal, p, B):
     """
     m, count, ridge = B.shape[0], goal.num_observed, goal.ridge
     observed, counts, row = goal.observed, goal.counts, np.empty(m)
+    phi, phi_free, coords, basis = model.phi, model.phi_free, domain.coords, domain.basis
     scaled = np.empty((m, count))  # a row per coordinate, so that every entry of B is one dot product
     for k in range(count):
         i = observed[k]
         weight = np.sqrt(counts[i]) / p[i]
-        free_row(model, domain, i, row)
-        for a in range(m):
-            scaled[a, k] = weight * row[a]
+        if phi_free.shape[0] > 0:
+            for a in range(m):
+                scaled[a, k] = weight * phi_free[i, a]
+        else:
+            project(phi, coords, basis, i, row)
+            for a in range(m):
+                scaled[a, k] = weight * row[a]
     for a in range(m):
         for c in range(0, a - a % 4, 4):
             one, two, three, four = 0.0, 0.0, 0.0, 0.0
@@ -248,7 +248,8 @@ def value_hessian(model, domain, p, policy, lu, V, w, Z, Y, out):
     H_jk = gamma (Y_j . Z_k + Y_k . Z_j). Z and Y are (S, free) work arrays.
     """
     states, m = Z.shape
-    actions, discount, phi = model.num_actions, model.discount, np.empty(m)
+    actions, discount, projected = model.num_actions, model.discount, np.empty(m)
+    phi, phi_free, coords, basis = model.phi, model.phi_free, domain.coords, domain.basis
     indptr, successor, reward_next = model.indptr, model.successor, model.reward_next
     Z[:, :] = 0.0
     Y[:, :] = 0.0
@@ -259,10 +260,15 @@ def value_hessian(model, domain, p, policy, lu, V, w, Z, Y, out):
             gain = discount * V[t]
             if len(reward_next) > 0:
                 gain += reward_next[i]
-            free_row(model, domain, i, phi)
-            for j in range(m):
-                Z[s, j] += gain * phi[j]
-                Y[t, j] += w[s] * phi[j]
+            if phi_free.shape[0] > 0:
+                for j in range(m):
+                    Z[s, j] += gain * phi_free[i, j]
+                    Y[t, j] += w[s] * phi_free[i, j]
+            else:
+                project(phi, coords, basis, i, projected)
+                for j in range(m):
+                    Z[s, j] += gain * projected[j]
+                    Y[t, j] += w[s] * projected[j]
     if lu.shape[0] > 0:
         solve_factored_rows(lu, Z)
     else:
