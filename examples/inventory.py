@@ -8,4 +8,4 @@ from money import arguments, compare
 import vbmle
 
 if __name__ == "__main__":
-    compare(vbmle.worlds.inventory(), "day", *arguments(trials=10, steps=300))
+    compare(vbmle.worlds.inventory(), "day", *arguments(__doc__, trials=10, steps=300))

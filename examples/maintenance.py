@@ -8,4 +8,4 @@ from money import arguments, compare
 import vbmle
 
 if __name__ == "__main__":
-    compare(vbmle.worlds.maintenance(), "week", *arguments(trials=10, steps=600))
+    compare(vbmle.worlds.maintenance(), "week", *arguments(__doc__, trials=10, steps=600))

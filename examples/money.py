@@ -1,14 +1,20 @@
 """What the examples share: agents side by side in one world, and the money each lost while learning."""
 
+import argparse
+import io
+import os
 import sys
+from pathlib import Path
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 import vbmle
 
 COLOURS = ("#000000", "#D55E00", "#CC79A7", "#009E73", "#0072B2", "#E69F00")
 LINES = (":", "--", "-.", (0, (5, 1)), "-", "-")
+NO_PICTURE = ""  # what stands for FILE.png where it is left out
 
 
 def agents(mdp):
@@ -34,24 +40,71 @@ def compare(world, step, trials, steps, path=None):
             history = vbmle.simulate(agent, world, steps, seed)
             lost.setdefault(name, []).append(np.cumsum(knows - vbmle.earned(world, history)))
             regret.setdefault(name, []).append(history.regret[-1])
-    print(f"{steps} {step}s, {trials} trials; who knows the truth earns {np.mean(most):.2f} euros a {step}")
+    runs = counted(trials, "trial")
+    print(f"{counted(steps, step)}, {runs}; who knows the truth earns {np.mean(most):.2f} euros a {step}")
     print(f"{'':28}{'euros lost':>12}{'+-':>8}{'regret':>12}")
     for name, curves in lost.items():
         final = np.array(curves)[:, -1]
-        error = final.std() / trials**0.5
-        print(f"{name:28}{final.mean():12,.0f}{error:8,.0f}{np.mean(regret[name]):12,.0f}")
+        # One trial does not tell how much trials differ.
+        error = f"{final.std(ddof=1) / trials**0.5:,.0f}" if trials > 1 else "-"
+        print(f"{name:28}{final.mean():12,.0f}{error:>8}{np.mean(regret[name]):12,.0f}")
     if path:
         figure = Figure(figsize=(7, 4), layout="constrained")
         axes = figure.subplots()
         for (name, curves), colour, line in zip(lost.items(), COLOURS, LINES, strict=True):
-            axes.plot(np.mean(curves, axis=0), color=colour, linestyle=line, lw=2, label=name)
-        axes.set(xlabel=step, ylabel="euros lost to who knows the truth", title=f"mean of {trials} trials")
+            axes.plot(np.append(0.0, np.mean(curves, axis=0)), color=colour, linestyle=line, lw=2, label=name)
+        axes.set(xlabel=step, ylabel="euros lost to who knows the truth", title=f"mean of {runs}")
+        axes.xaxis.set_major_locator(MaxNLocator("auto", steps=[1, 2, 5, 10], integer=True))
         axes.legend(frameon=False)
         figure.savefig(path, dpi=130)
 
 
-def arguments(trials, steps):
-    """[FILE.png] [TRIALS] [STEPS] of the command line."""
-    path = sys.argv.pop(1) if len(sys.argv) > 1 and not sys.argv[1].isdigit() else None
-    given = [int(word) for word in sys.argv[1:]]
-    return *given, *(trials, steps)[len(given) :], path
+def counted(number, thing):
+    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
+
+
+def whole(word):
+    """A number of trials or steps."""
+    try:
+        number = int(word)
+    except ValueError:
+        number = 0
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{word!r} is not a whole number of at least 1")
+    return number
+
+
+def picture(word):
+    """A file that can be written: better known before the run than after it."""
+    if word == NO_PICTURE:
+        return None
+    path = Path(word)
+    if not path.parent.is_dir():
+        raise argparse.ArgumentTypeError(f"cannot write {word!r}: there is no folder {str(path.parent)!r}")
+    if path.is_dir():
+        raise argparse.ArgumentTypeError(f"cannot write {word!r}: it is a folder")
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise argparse.ArgumentTypeError(f"cannot write {word!r}: no permission")
+    try:  # a trial, because some formats need programs that may be missing
+        page = Figure()
+        page.text(0.5, 0.5, "euros")
+        page.savefig(io.BytesIO(), format=path.suffix[1:] or "none")
+    except (OSError, RuntimeError, ValueError):
+        raise argparse.ArgumentTypeError(f"cannot write {word!r}: use .png, .svg or .pdf") from None
+    return word
+
+
+def arguments(about, trials, steps):
+    """[FILE.png] [TRIALS] [STEPS] of the command line; a number in the first place means that there is no file."""
+    parser = argparse.ArgumentParser(
+        description=f"{about.splitlines()[0]} Prints the euros that each agent lost to who knows the truth."
+    )
+    parser.add_argument("path", nargs="?", type=picture, metavar="FILE.png", help="draw the losses, too")
+    for name, usual in (("trials", trials), ("steps", steps)):
+        about = f"how many {name}; without it {usual}"
+        parser.add_argument(name, nargs="?", type=whole, default=usual, metavar=name.upper(), help=about)
+    words = sys.argv[1:]
+    if words and words[0].lstrip("+-").isdigit():
+        words.insert(0, NO_PICTURE)
+    given = parser.parse_args(words)
+    return given.trials, given.steps, given.path

@@ -8,4 +8,4 @@ from money import arguments, compare
 import vbmle
 
 if __name__ == "__main__":
-    compare(vbmle.worlds.pricing(), "day", *arguments(trials=5, steps=330))
+    compare(vbmle.worlds.pricing(), "day", *arguments(__doc__, trials=5, steps=330))

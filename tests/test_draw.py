@@ -2,6 +2,7 @@
 
 import runpy
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -99,20 +100,123 @@ def test_graphs_tell_odds_and_many_states_become_a_curve():
     assert len(draw(random_network(3, 2, 5), "net").axes) == 2  # the graph and its scale of colours
 
 
-@pytest.mark.parametrize("name", ["inventory", "service_desk", "maintenance", "pricing"])
-def test_examples_count_money(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-):
-    """Each of the four, short, with its picture; in this process, which has the kernels already."""
-    folder, picture = Path(__file__).parents[1] / "examples", tmp_path / "money.png"
+@pytest.fixture
+def run_example(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """An example by name, with words of the command line; in this process, which has the kernels already."""
+    folder = Path(__file__).parents[1] / "examples"
     monkeypatch.syspath_prepend(str(folder))
-    monkeypatch.setattr(sys, "argv", [name, str(picture), "1", "12"])
-    runpy.run_path(str(folder / f"{name}.py"), run_name="__main__")
+
+    def run(name: str, *words: str) -> None:
+        monkeypatch.setattr(sys, "argv", [f"{name}.py", *words])
+        runpy.run_path(str(folder / f"{name}.py"), run_name="__main__")
+
+    return run
+
+
+MONEY = ["inventory", "service_desk", "maintenance", "pricing"]
+
+
+@pytest.mark.parametrize("name", MONEY)
+def test_examples_count_money(
+    name: str, tmp_path: Path, run_example: Callable[..., None], capsys: pytest.CaptureFixture[str]
+):
+    """Each of the four, short, with its picture."""
+    picture = tmp_path / "money.png"
+    run_example(name, str(picture), "1", "12")
     said = capsys.readouterr().out
     assert said.startswith("12 ")
+    assert "s, 1 trial; " in said
     assert "euros lost" in said
-    assert "VBMLE, log bias" in said
+    last = said.splitlines()[-1]
+    assert last.startswith("VBMLE, log bias")
+    assert last.split()[-2] == "-"  # one trial has no standard error
     assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_error_of_two_trials_is_half_their_distance(
+    run_example: Callable[..., None], capsys: pytest.CaptureFixture[str]
+):
+    """Of x and y the standard error of the mean is |x - y| / 2; y is twice the mean of both less x."""
+
+    def average_model(trials: str) -> list[float]:
+        run_example("service_desk", trials, "40")
+        row = capsys.readouterr().out.splitlines()[2]
+        assert row.startswith("plan for the average model")
+        return [float(word.replace(",", "")) for word in row.split()[5:-1] if word != "-"]
+
+    (first,) = average_model("1")
+    mean, error = average_model("2")
+    assert abs(error - abs(first - mean)) <= 1.5  # three numbers rounded to euros
+    assert error > 5.0  # so that the rounding could not hide a division by the wrong number
+
+
+@pytest.mark.parametrize("steps", [1, 2, 3, 7])
+def test_there_is_no_half_day(
+    steps: int, tmp_path: Path, run_example: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+):
+    saved: list[Any] = []
+    monkeypatch.setattr("matplotlib.figure.Figure.savefig", lambda self, *_, **__: saved.append(self))
+    run_example("inventory", str(tmp_path / "money.png"), "1", str(steps))
+    axes = saved[-1].axes[0]
+    np.testing.assert_array_equal(axes.lines[0].get_xdata(), np.arange(steps + 1))
+    ticks = axes.get_xticks()
+    np.testing.assert_array_equal(ticks, np.round(ticks))
+
+
+@pytest.mark.parametrize("name", MONEY)
+def test_examples_tell_what_they_do(
+    name: str,
+    tmp_path: Path,
+    run_example: Callable[..., None],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+    with pytest.raises(SystemExit) as end:
+        run_example(name, "--help")
+    assert end.value.code == 0
+    said = capsys.readouterr().out
+    assert f"{name}.py [-h] [FILE.png] [TRIALS] [STEPS]" in said
+    assert "mix of" in said  # the first sentence of the script
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["0"], "TRIALS: '0' is not a whole number of at least 1"),
+        (["-4"], "TRIALS: '-4' is not"),
+        (["x.png", "2.5"], "TRIALS: '2.5' is not"),
+        (["x.png", "1", "many"], "STEPS: 'many' is not"),
+        (["1", "0"], "STEPS: '0' is not"),
+        (["1", "1", "1"], "unrecognized arguments: 1"),
+        (["x.png", "1", "1", "1"], "unrecognized arguments: 1"),
+        (["--nonsense"], "unrecognized arguments: --nonsense"),
+        (["x.txt"], "cannot write 'x.txt'"),
+        (["x"], "cannot write 'x'"),
+        (["no-such-folder/x.png"], "there is no folder 'no-such-folder'"),
+        (["."], "it is a folder"),
+    ],
+)
+def test_what_an_example_cannot_do_it_says_before_the_run(
+    words: list[str],
+    message: str,
+    tmp_path: Path,
+    run_example: Callable[..., None],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setattr("vbmle.simulate", lambda *_: pytest.fail("it ran"))
+    with pytest.raises(SystemExit) as end:
+        run_example("inventory", *words)
+    assert end.value.code == 2
+    usage, said = capsys.readouterr().err.splitlines()
+    assert usage == "usage: inventory.py [-h] [FILE.png] [TRIALS] [STEPS]"
+    assert message in said
+    assert not list(tmp_path.iterdir())
 
 
 def test_worlds_with_settings_of_their_own_are_named():
