@@ -53,6 +53,12 @@ def index(name: str, value: int, size: int) -> int:
     return int(value)
 
 
+def is_finite_number(value: object) -> bool:
+    """Whether `value` is a plain number, neither bool nor NaN nor infinite."""
+    real = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+    return real and bool(np.isfinite(value))  # type: ignore[arg-type]
+
+
 def non_negative(name: str, value: float) -> float:
     """`value` as a finite float that is at least 0."""
     number = float(value)

@@ -68,7 +68,8 @@ def from_gymnasium(
     env: an environment, its name, or a list of these on the same states and actions. slip: one hidden weight for
     each of the slips k = 0, 1, ..., at most as many as there are actions; (1,) is no slip. weights: one hidden
     weight for each environment of a list, all the same by default. theta = weights x slip. terminal: "restart"
-    draws the step after a terminal state from the environment's first states, "absorb" stays.
+    draws the step after a terminal state from the environment's first states, "absorb" stays. The first states are
+    `initial_state_distrib` of the environment; without it, the frequencies of `reset(seed=k)` for k = 0 .. 999.
     """
     validation.one_of("terminal", terminal, TERMINALS)
     envs = list(env) if isinstance(env, list | tuple) else [env]
@@ -146,7 +147,8 @@ def _slips(slip: ArrayLike | str, seed: int) -> Floats:
 
 def _same_space(envs: list[Any]) -> tuple[list[tables.Table], Floats]:
     """All tables, and the first states that they share."""
-    read = [tables.read(env) for env in envs]
+    names = [f"env[{k}]" for k in range(len(envs))] if len(envs) > 1 else ["env"]
+    read = [tables.read(env, name) for env, name in zip(envs, names, strict=True)]
     table, initial = read[0]
     for k, (other, first) in enumerate(read):
         for what, here, wanted in (
