@@ -179,6 +179,67 @@ def test_splits_are_told_by_the_reward_when_driving_the_real_cliff():
     np.testing.assert_array_equal(trip.rewards, -100.0)
 
 
+def test_driving_takes_the_name_of_an_environment():
+    one = drive(Scripted(0, 6), "vbmle/RiverSwim-v0", 20, seed=1)
+    two = drive(Scripted(0, 6), gymnasium.make("vbmle/RiverSwim-v0"), 20, seed=1)
+    np.testing.assert_array_equal(one.states, two.states)
+
+
+RIVER = riverswim(5)
+
+
+@pytest.mark.parametrize(
+    ("env", "message"),
+    [
+        (
+            "CartPole-v1",
+            r"observation_space of env is Box.*; it needs Discrete, from 0, one number per state",
+        ),
+        ("Blackjack-v1", r"observation_space of env is Tuple\(Discrete"),
+        ("FrozenLake-v1", "env has 16 states, but the model of agent has 5; they need the same number"),
+        (RIVER, "env is of type World; it needs a Gymnasium environment, or its name, with reset and step"),
+        (WorldEnv, "env is the class WorldEnv; it needs a Gymnasium environment"),
+        (None, "env is of type NoneType"),
+    ],
+)
+def test_environments_that_do_not_fit_the_agent_are_refused_at_once(env: Any, message: str):
+    with pytest.raises(ValueError, match=message):
+        drive(vbmle.Random(RIVER.mdp), env, 3)
+
+
+def test_several_environments_at_once_are_refused():
+    many = gymnasium.make_vec("vbmle/RiverSwim-v0", num_envs=2, vectorization_mode="sync")
+    with pytest.raises(ValueError, match=r"observation_space of env is MultiDiscrete"):
+        drive(Scripted(0, 6), many, 3)  # type: ignore[arg-type]
+    many.close()
+
+
+def test_actions_must_fit_and_split_states_need_to_be_told_apart():
+    agent = vbmle.Random(RIVER.mdp)
+    with pytest.raises(ValueError, match="env has 4 actions, but the model of agent has 2"):
+        drive(agent, "FrozenLake-v1", 3, state_after=lambda *step: 0)
+    cliff = cliff_walking()
+    with pytest.raises(ValueError, match=r"env has 48 states, but the model of agent has 49.*state_after"):
+        drive(vbmle.Random(cliff.mdp), "CliffWalking-v1", 3)
+    drive(vbmle.Random(cliff.mdp), "CliffWalking-v1", 3, state_after=cliff.state_after)
+
+
+@pytest.mark.parametrize(
+    ("agent", "message"),
+    [
+        (
+            vbmle.Random,
+            "agent is the class Random; it needs an agent, made of its class, with act and observe",
+        ),
+        (RIVER.mdp, "agent is of type LinearMixtureMDP; it needs an agent"),
+        ("VBMLE", "agent is of type str"),
+    ],
+)
+def test_what_is_no_agent_does_not_drive(agent: Any, message: str):
+    with pytest.raises(ValueError, match=message):
+        drive(agent, "vbmle/RiverSwim-v0", 3)
+
+
 class Predictor:
     """The face of a Stable-Baselines3 policy: predict(observation, deterministic) -> (action, state)."""
 

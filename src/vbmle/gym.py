@@ -144,11 +144,14 @@ def drive(
 ) -> Drive:
     """Let an agent act and learn in a Gymnasium environment whose observations are the states of its model.
 
+    env: an environment, or its name; both of its spaces are Discrete.
     Only real transitions are observed: where an episode ends, the environment is reset and play goes on.
     `state_after(state, action, observation, reward, terminated)` turns observations into states where these are
     not the same, as `GymWorld.state_after` does for split states.
     """
     steps = validation.positive_integer("steps", steps)
+    env = gymnasium.make(env) if isinstance(env, str) else env
+    _require_fit(agent, env, state_after is None)
     path, paid, episodes = np.empty((3, steps), np.int64), np.empty(steps), 1
     state = int(env.reset(seed=seed)[0])
     for t in range(steps):
@@ -164,6 +167,30 @@ def drive(
         episodes += bool(over and t + 1 < steps)
     states, actions, next_states = path
     return Drive(states, actions, next_states, paid, episodes)
+
+
+def _require_fit(agent: Any, env: Any, same_states: bool) -> None:
+    """Refuse what is no agent or no environment, and spaces that are not those of the agent's model."""
+    _require_methods("agent", agent, ("act", "observe"), "an agent, made of its class,")
+    _require_methods("env", env, ("reset", "step"), "a Gymnasium environment, or its name,")
+    mdp = getattr(agent, "mdp", None)
+    for what, space in (("state", "observation_space"), ("action", "action_space")):
+        found = getattr(env, space, None)
+        if found is None:
+            continue
+        if not isinstance(found, gymnasium.spaces.Discrete) or found.start != 0:
+            raise ValueError(f"{space} of env is {found}; it needs Discrete, from 0, one number per {what}")
+        wanted = getattr(mdp, f"num_{what}s", found.n)
+        if found.n != wanted and (what == "action" or same_states):
+            rule = " (or state_after, which tells the states apart)" if what == "state" else ""
+            counts = f"{found.n} {what}s, but the model of agent has {wanted}"
+            raise ValueError(f"env has {counts}; they need the same number{rule}")
+
+
+def _require_methods(name: str, value: Any, methods: tuple[str, ...], wanted: str) -> None:
+    if isinstance(value, type) or not all(callable(getattr(value, method, None)) for method in methods):
+        kind = f"the class {value.__name__}" if isinstance(value, type) else f"of type {type(value).__name__}"
+        raise ValueError(f"{name} is {kind}; it needs {wanted} with {' and '.join(methods)}")
 
 
 class PolicyPlayer:

@@ -55,8 +55,9 @@ def index(name: str, value: int, size: int) -> int:
 
 def is_finite_number(value: object) -> bool:
     """Whether `value` is a plain number, neither bool nor NaN nor infinite."""
-    real = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
-    return real and bool(np.isfinite(value))  # type: ignore[arg-type]
+    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+        return False
+    return bool(np.isfinite(float(value)))
 
 
 def non_negative(name: str, value: float) -> float:
