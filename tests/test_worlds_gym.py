@@ -273,6 +273,7 @@ def test_random_slips_are_drawn_by_the_seed():
     assert (thetas[0] != thetas[2]).all()
     assert thetas[0].sum() == pytest.approx(1.0)
     np.testing.assert_array_equal(frozen_lake(seed=5).theta, SLIPPERY)
+    np.testing.assert_array_equal(from_gymnasium(lake(), "random", seed=2).theta, thetas[2])
 
 
 STEP = {0: [(1.0, 1, 0.0, False)]}
@@ -299,7 +300,19 @@ TWO = {1: [(1.0, 0, 0.0, False)]}
         (lambda: cliff_walking([0.5, 0.5]), "slip has 2 weights; it needs 4"),
         (lambda: taxi(1.5), "rain is 1.5; a probability is at most 1"),
         (lambda: from_gymnasium("CartPole-v1"), "has no transition table P"),
-        (lambda: from_gymnasium(lake(), [0.5, 0.6]), "theta lies outside the feasible set"),
+        (lambda: from_gymnasium(lake(), [0.5, 0.6]), "slip sums to 1.1; it needs 1"),
+        (lambda: from_gymnasium(lake(), [1.5, -0.5]), r"slip\[1\] is -0.5; a weight is at least 0"),
+        (lambda: from_gymnasium(lake(), "wet"), "slip is 'wet'; it needs one of 'random'"),
+        (lambda: from_gymnasium([lake(), lake()], weights=[0.5, 0.6]), "weights sums to 1.1; it needs 1"),
+        (
+            lambda: from_gymnasium([lake(), lake()], weights=[2, -1]),
+            r"weights\[1\] is -1; a weight is at least",
+        ),
+        (
+            lambda: from_gymnasium([lake()], weights="random"),
+            "weights is 'random'; it needs a list of weights",
+        ),
+        (lambda: frozen_lake(slip=[0.5, 0.5, 0.5, 0.5]), "slip sums to 2; it needs 1"),
         (lambda: from_gymnasium(lake(), [0.2] * 5), "slip has 5 weights; it needs 1 to 4"),
         (lambda: from_gymnasium(lake(), []), "slip has 0 weights"),
         (

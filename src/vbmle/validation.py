@@ -118,6 +118,19 @@ def distribution(name: str, value: ArrayLike | None, size: int) -> Floats:
     return array
 
 
+def mixture(name: str, value: ArrayLike) -> Floats:
+    """Weights of a mixture: at least 0, and 1 in all."""
+    if isinstance(value, str):
+        raise ValueError(f"{name} is {value!r}; it needs a list of weights")
+    array = finite_array(name, value, 1)
+    if array.size and array.min() < 0.0:
+        where = int(array.argmin())
+        raise ValueError(f"{name}[{where}] is {array[where]:g}; a weight is at least 0")
+    if abs(array.sum() - 1.0) > 1e-9:
+        raise ValueError(f"{name} sums to {array.sum():.9g}; it needs 1")
+    return array
+
+
 def probability(name: str, value: float) -> float:
     """`value` as a float in [0, 1]."""
     number = non_negative(name, value)
