@@ -179,6 +179,67 @@ def test_splits_are_told_by_the_reward_when_driving_the_real_cliff():
     np.testing.assert_array_equal(trip.rewards, -100.0)
 
 
+def test_driving_takes_the_name_of_an_environment():
+    one = drive(Scripted(0, 6), "vbmle/RiverSwim-v0", 20, seed=1)
+    two = drive(Scripted(0, 6), gymnasium.make("vbmle/RiverSwim-v0"), 20, seed=1)
+    np.testing.assert_array_equal(one.states, two.states)
+
+
+RIVER = riverswim(5)
+
+
+@pytest.mark.parametrize(
+    ("env", "message"),
+    [
+        (
+            "CartPole-v1",
+            r"observation_space of env is Box.*; it needs Discrete, from 0, one number per state",
+        ),
+        ("Blackjack-v1", r"observation_space of env is Tuple\(Discrete"),
+        ("FrozenLake-v1", "env has 16 states, but the model of agent has 5; they need the same number"),
+        (RIVER, "env is of type World; it needs a Gymnasium environment, or its name, with reset and step"),
+        (WorldEnv, "env is the class WorldEnv; it needs a Gymnasium environment"),
+        (None, "env is of type NoneType"),
+    ],
+)
+def test_environments_that_do_not_fit_the_agent_are_refused_at_once(env: Any, message: str):
+    with pytest.raises(ValueError, match=message):
+        drive(vbmle.Random(RIVER.mdp), env, 3)
+
+
+def test_several_environments_at_once_are_refused():
+    many = gymnasium.make_vec("vbmle/RiverSwim-v0", num_envs=2, vectorization_mode="sync")
+    with pytest.raises(ValueError, match=r"observation_space of env is MultiDiscrete"):
+        drive(Scripted(0, 6), many, 3)
+    many.close()
+
+
+def test_actions_must_fit_and_split_states_need_to_be_told_apart():
+    agent = vbmle.Random(RIVER.mdp)
+    with pytest.raises(ValueError, match="env has 4 actions, but the model of agent has 2"):
+        drive(agent, "FrozenLake-v1", 3, state_after=lambda *step: 0)
+    cliff = cliff_walking()
+    with pytest.raises(ValueError, match=r"env has 48 states, but the model of agent has 49.*state_after"):
+        drive(vbmle.Random(cliff.mdp), "CliffWalking-v1", 3)
+    drive(vbmle.Random(cliff.mdp), "CliffWalking-v1", 3, state_after=cliff.state_after)
+
+
+@pytest.mark.parametrize(
+    ("agent", "message"),
+    [
+        (
+            vbmle.Random,
+            "agent is the class Random; it needs an agent, made of its class, with act and observe",
+        ),
+        (RIVER.mdp, "agent is of type LinearMixtureMDP; it needs an agent"),
+        ("VBMLE", "agent is of type str"),
+    ],
+)
+def test_what_is_no_agent_does_not_drive(agent: Any, message: str):
+    with pytest.raises(ValueError, match=message):
+        drive(agent, "vbmle/RiverSwim-v0", 3)
+
+
 class Predictor:
     """The face of a Stable-Baselines3 policy: predict(observation, deterministic) -> (action, state)."""
 
@@ -210,6 +271,53 @@ def test_a_foreign_policy_plays_in_our_world():
 def test_foreign_policies_that_make_no_sense_are_refused(policy: Any, message: str):
     with pytest.raises(ValueError, match=message):
         PolicyPlayer(Predictor(policy), riverswim(5).mdp)
+
+
+class Bare:
+    """predict gives the action alone."""
+
+    def predict(self, observation: Any, deterministic: bool = False) -> Any:
+        return 1
+
+
+class Moody:
+    """predict does not know `deterministic`."""
+
+    def predict(self, observation: Any) -> Any:
+        return 1, None
+
+
+@pytest.mark.parametrize(
+    ("policy", "mdp", "message"),
+    [
+        (Bare(), RIVER.mdp, r"predict gave 1 in state 0; it needs a pair \(action, anything\)"),
+        (Moody(), RIVER.mdp, r"predict of policy does not fit: .*'deterministic'; it needs to take"),
+        (object(), RIVER.mdp, "policy is of type object; it needs an object with predict"),
+        (Predictor([0] * 5), 5, "mdp is of type int; it needs a LinearMixtureMDP or a World"),
+    ],
+)
+def test_what_is_no_policy_or_no_model_is_refused(policy: Any, mdp: Any, message: str):
+    with pytest.raises(ValueError, match=message):
+        PolicyPlayer(policy, mdp)
+
+
+def test_a_world_stands_for_its_model():
+    np.testing.assert_array_equal(PolicyPlayer(Predictor([0, 1, 0, 1, 0]), RIVER).policy, [0, 1, 0, 1, 0])
+
+
+def test_unknown_options_of_reset_are_refused():
+    with pytest.raises(ValueError, match=r"an option of reset is 'Theta'; it needs one of 'theta'"):
+        WorldEnv(RIVER).reset(options={"Theta": "random"})
+
+
+@pytest.mark.parametrize("action", [1.5, 1.0, "1", None, 2, -1, np.array([0, 1]), np.array(0.5)])
+def test_steps_that_are_no_action_are_refused(action: Any):
+    env = WorldEnv(RIVER)
+    env.reset(seed=0)
+    with pytest.raises(ValueError, match=r"action is .*; it needs a whole number from 0 to 1"):
+        env.step(action)
+    for right in (1, np.int64(1), np.array(1), np.array([1])):
+        env.step(right)
 
 
 def test_money_is_counted_as_it_comes():

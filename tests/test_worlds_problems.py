@@ -148,7 +148,7 @@ def test_the_hidden_mix_may_be_drawn(build: Any):
         (lambda: inventory(mix=[0.5, 0.5]), "mix has 2 weights; it needs 3, one for each base model"),
         (lambda: inventory(mix="rnd"), "mix is 'rnd'; it needs one of 'random'"),
         (lambda: queue(0), "capacity is 0"),
-        (lambda: queue(mix=[1.0, 1.0, 0.0]), "theta lies outside the feasible set"),
+        (lambda: queue(mix=[1.0, 1.0, 0.0]), "mix sums to 2; it needs 1"),
         (lambda: maintenance(1), "ages is 1; it needs a whole number that is at least 2"),
         (lambda: pricing(0), "days is 0"),
         (lambda: pricing(5, 0), "seats is 0"),

@@ -13,12 +13,14 @@ ends by itself (`max_episode_steps` truncates after 1000 steps). `drive` lets ou
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import gymnasium
 import numpy as np
+from numpy.typing import NDArray
 
 from vbmle import validation
 from vbmle.agents.posterior import Dirichlet, HitAndRun
@@ -86,6 +88,8 @@ class WorldEnv(gymnasium.Env[Any, Any]):
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
         super().reset(seed=seed)
+        for option in options or {}:
+            validation.one_of("an option of reset", option, ("theta",))
         wanted = (options or {}).get("theta")
         if wanted is not None:
             mdp = self.world.mdp
@@ -99,7 +103,9 @@ class WorldEnv(gymnasium.Env[Any, Any]):
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         mdp, state = self.world.mdp, self._state
-        action = validation.index("action", int(action), mdp.num_actions)
+        if isinstance(action, np.ndarray) and action.size == 1:
+            action = action.reshape(())[()]
+        action = validation.index("action", action, mdp.num_actions)
         self._state = self.world.next_state(state, action, float(self.np_random.random()))
         reward = float(self._rewards[mdp.transitions.find(state, action, self._state)])
         self._last = f"state {state}, action {action}, reward {reward:g}, "
@@ -144,11 +150,14 @@ def drive(
 ) -> Drive:
     """Let an agent act and learn in a Gymnasium environment whose observations are the states of its model.
 
+    env: an environment, or its name; both of its spaces are Discrete.
     Only real transitions are observed: where an episode ends, the environment is reset and play goes on.
     `state_after(state, action, observation, reward, terminated)` turns observations into states where these are
     not the same, as `GymWorld.state_after` does for split states.
     """
     steps = validation.positive_integer("steps", steps)
+    env = gymnasium.make(env) if isinstance(env, str) else env
+    _require_fit(agent, env, state_after is None)
     path, paid, episodes = np.empty((3, steps), np.int64), np.empty(steps), 1
     state = int(env.reset(seed=seed)[0])
     for t in range(steps):
@@ -166,19 +175,67 @@ def drive(
     return Drive(states, actions, next_states, paid, episodes)
 
 
+def _require_fit(agent: Any, env: Any, same_states: bool) -> None:
+    """Refuse what is no agent or no environment, and spaces that are not those of the agent's model."""
+    _require_methods("agent", agent, ("act", "observe"), "an agent, made of its class,")
+    _require_methods("env", env, ("reset", "step"), "a Gymnasium environment, or its name,")
+    mdp = getattr(agent, "mdp", None)
+    for what, space in (("state", "observation_space"), ("action", "action_space")):
+        found = getattr(env, space, None)
+        if found is None:
+            continue
+        if not isinstance(found, gymnasium.spaces.Discrete) or found.start != 0:
+            raise ValueError(f"{space} of env is {found}; it needs Discrete, from 0, one number per {what}")
+        wanted = getattr(mdp, f"num_{what}s", found.n)
+        if found.n != wanted and (what == "action" or same_states):
+            rule = " (or state_after, which tells the states apart)" if what == "state" else ""
+            counts = f"{found.n} {what}s, but the model of agent has {wanted}"
+            raise ValueError(f"env has {counts}; they need the same number{rule}")
+
+
+def _require_methods(name: str, value: Any, methods: tuple[str, ...], wanted: str) -> None:
+    if isinstance(value, type) or not all(callable(getattr(value, method, None)) for method in methods):
+        kind = f"the class {value.__name__}" if isinstance(value, type) else f"of type {type(value).__name__}"
+        raise ValueError(f"{name} is {kind}; it needs {wanted} with {' and '.join(methods)}")
+
+
+def _require_deterministic(predict: Callable[..., Any]) -> None:
+    """Refuse a method that cannot be called as predict(observation, deterministic=True)."""
+    try:
+        inspect.signature(predict).bind(0, deterministic=True)
+    except TypeError as error:
+        rule = "it needs to take (observation, deterministic=True)"
+        raise ValueError(f"predict of policy does not fit: {error}; {rule}") from None
+    except ValueError:  # compiled code that does not tell its arguments
+        pass
+
+
+def _predicted(policy: Any, observation: Any, state: int) -> NDArray[Any]:
+    reply = policy.predict(observation, deterministic=True)
+    if not isinstance(reply, tuple | list) or not reply:
+        raise ValueError(f"predict gave {reply!r} in state {state}; it needs a pair (action, anything)")
+    return np.asarray(reply[0])
+
+
 class PolicyPlayer:
     """A policy with `predict(observation) -> (action, anything)`, to be run by `simulate`; it does not learn.
 
     Stable-Baselines3 policies and models are such. They are asked once for every state, deterministically, so
     that there is a stationary policy whose regret is exact; `observation(state)` makes what they look at, the
-    number of the state by default (Stable-Baselines3's own one-hot coding follows from the Discrete space).
+    number of the state by default (Stable-Baselines3's own one-hot coding follows from the Discrete space). `mdp` may
+    be a world: its model is taken.
     """
 
     def __init__(
-        self, policy: Any, mdp: LinearMixtureMDP, observation: Callable[[int], Any] | None = None
+        self, policy: Any, mdp: LinearMixtureMDP | World, observation: Callable[[int], Any] | None = None
     ) -> None:
+        mdp = mdp.mdp if isinstance(mdp, World) else mdp
+        if not isinstance(mdp, LinearMixtureMDP):
+            raise ValueError(f"mdp is of type {type(mdp).__name__}; it needs a LinearMixtureMDP or a World")
+        _require_methods("policy", policy, ("predict",), "an object")
         see = observation or np.int64
-        actions = [np.asarray(policy.predict(see(s), deterministic=True)[0]) for s in range(mdp.num_states)]
+        _require_deterministic(policy.predict)
+        actions = [_predicted(policy, see(s), s) for s in range(mdp.num_states)]
         bad = [s for s, a in enumerate(actions) if a.size != 1 or a.dtype.kind not in "iu"]
         if bad:
             raise ValueError(f"predict gave {actions[bad[0]]!r} in state {bad[0]}; it needs one whole number")

@@ -53,6 +53,13 @@ def index(name: str, value: int, size: int) -> int:
     return int(value)
 
 
+def is_finite_number(value: object) -> bool:
+    """Whether `value` is a plain number, neither bool nor NaN nor infinite."""
+    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+        return False
+    return bool(np.isfinite(float(value)))
+
+
 def non_negative(name: str, value: float) -> float:
     """`value` as a finite float that is at least 0."""
     number = float(value)
@@ -108,6 +115,19 @@ def distribution(name: str, value: ArrayLike | None, size: int) -> Floats:
         )
     if abs(array.sum() - 1.0) > 1e-9:
         raise ValueError(f"{name} sums to {array.sum()}; probabilities must sum to 1")
+    return array
+
+
+def mixture(name: str, value: ArrayLike) -> Floats:
+    """Weights of a mixture: at least 0, and 1 in all."""
+    if isinstance(value, str):
+        raise ValueError(f"{name} is {value!r}; it needs a list of weights")
+    array = finite_array(name, value, 1)
+    if array.size and array.min() < 0.0:
+        where = int(array.argmin())
+        raise ValueError(f"{name}[{where}] is {array[where]:g}; a weight is at least 0")
+    if abs(array.sum() - 1.0) > 1e-9:
+        raise ValueError(f"{name} sums to {array.sum():.9g}; it needs 1")
     return array
 
 

@@ -58,29 +58,32 @@ class GymWorld(LabelledWorld):
 
 def from_gymnasium(
     env: Any,
-    slip: ArrayLike = (1.0,),
+    slip: ArrayLike | Mix = (1.0,),
     discount: float = 0.95,
     terminal: Terminal = "restart",
     weights: ArrayLike | None = None,
+    seed: int = 0,
 ) -> GymWorld:
     """The mixture of an environment with a transition table and of its slips, or of a list of environments.
 
     env: an environment, its name, or a list of these on the same states and actions. slip: one hidden weight for
-    each of the slips k = 0, 1, ..., at most as many as there are actions; (1,) is no slip. weights: one hidden
-    weight for each environment of a list, all the same by default. theta = weights x slip. terminal: "restart"
-    draws the step after a terminal state from the environment's first states, "absorb" stays.
+    each of the slips k = 0, 1, ..., at most as many as there are actions; (1,) is no slip, "random" draws one
+    for each action from the simplex by `seed`. weights: one hidden weight for each environment of a list, all the
+    same by default. theta = weights x slip. terminal: "restart"
+    draws the step after a terminal state from the environment's first states, "absorb" stays. The first states are
+    `initial_state_distrib` of the environment; without it, the frequencies of `reset(seed=k)` for k = 0 .. 999.
     """
     validation.one_of("terminal", terminal, TERMINALS)
     envs = list(env) if isinstance(env, list | tuple) else [env]
     if not envs:
         raise ValueError("env is an empty list; it needs at least one environment")
-    slips = validation.finite_array("slip", slip, 1)
-    shares = np.full(len(envs), 1.0 / len(envs)) if weights is None else np.asarray(weights, dtype=np.float64)
-    validation.require_shape("weights", shares, (len(envs),), "(environments,)")
+    shares = np.full(len(envs), 1.0 / len(envs)) if weights is None else _shares(weights, len(envs))
     read, initial = _same_space(envs)
     states, actions = len(read[0]), len(read[0][0])
+    slips = _slips(slip, seed, actions) if isinstance(slip, str) else validation.finite_array("slip", slip, 1)
     if not 1 <= len(slips) <= actions:
         raise ValueError(f"slip has {len(slips)} weights; it needs 1 to {actions}, one for each way to slip")
+    validation.mixture("slip", slips)
     merged = tables.Merged([tables.slipped(table, k) for table in read for k in range(len(slips))])
     models, reward = merged.matrices(initial, terminal == "restart")
     size = models[0].shape[1]
@@ -140,13 +143,20 @@ def taxi(rain: float = 0.5, discount: float = 0.95, terminal: Terminal = "restar
     return from_gymnasium(towns, discount=discount, terminal=terminal, weights=[1.0 - share, share])
 
 
-def _slips(slip: ArrayLike | str, seed: int) -> Floats:
-    return weights("slip", slip, 4, seed)
+def _slips(slip: ArrayLike | str, seed: int, actions: int = 4) -> Floats:
+    return weights("slip", slip, actions, seed)
+
+
+def _shares(given: ArrayLike, count: int) -> Floats:
+    if not isinstance(given, str):
+        validation.require_shape("weights", np.asarray(given), (count,), "(environments,)")
+    return validation.mixture("weights", given)
 
 
 def _same_space(envs: list[Any]) -> tuple[list[tables.Table], Floats]:
     """All tables, and the first states that they share."""
-    read = [tables.read(env) for env in envs]
+    names = [f"env[{k}]" for k in range(len(envs))] if len(envs) > 1 else ["env"]
+    read = [tables.read(env, name) for env, name in zip(envs, names, strict=True)]
     table, initial = read[0]
     for k, (other, first) in enumerate(read):
         for what, here, wanted in (

@@ -53,4 +53,4 @@ def weights(name: str, mix: ArrayLike | str, count: int, seed: int) -> Floats:
     theta = validation.finite_array(name, mix, 1)
     if len(theta) != count:
         raise ValueError(f"{name} has {len(theta)} weights; it needs {count}, one for each base model")
-    return theta
+    return validation.mixture(name, theta)

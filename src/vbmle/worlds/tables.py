@@ -11,6 +11,7 @@ apart. Where all base models agree on the mean reward of (s,a,s'), nothing is sp
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,32 +23,104 @@ from vbmle.validation import Floats
 
 Table = list[list[list[tuple[float, int, float, bool]]]]
 Outcome = tuple[float, bool]  # reward, done
+OUTCOME = "(probability, next state, reward, terminated)"
+ROUNDING = 1e-12
+"""A probability may be this far below 0."""
+
+RESETS = 1000
+"""Resets whose frequencies stand for an unknown distribution of the first state."""
 
 
-def read(env: Any) -> tuple[Table, Floats]:
-    """The table of an environment by state and action, and the distribution of its first state."""
+def read(env: Any, name: str = "env") -> tuple[Table, Floats]:
+    """The table of an environment by state and action, and the distribution of its first state.
+
+    `name` is what errors call the environment: its place among the caller's arguments.
+    """
     if isinstance(env, str):
         import gymnasium
 
         env = gymnasium.make(env)
     plain = getattr(env, "unwrapped", env)
+    name = f"{name} ({getattr(getattr(plain, 'spec', None), 'id', None) or type(plain).__name__})"
     table = getattr(plain, "P", None)
     if table is None:
-        raise ValueError(f"{plain} has no transition table P; only environments with one can be mixed")
-    states = len(table)
-    if sorted(table) != list(range(states)) or len({len(table[s]) for s in range(states)}) != 1:
-        raise ValueError(f"the table P of {plain} needs states 0 .. S-1 with the same actions in each")
+        raise ValueError(f"{name} has no transition table P; only environments with one can be mixed")
+    states = _in_order(f"P of {name}", table, "state")
+    rows = [_in_order(f"P[{s}] of {name}", actions, "action") for s, actions in enumerate(states)]
+    for s, row in enumerate(rows):
+        if len(row) != len(rows[0]):
+            counts = f"{len(row)} actions, but P[0] has {len(rows[0])}"
+            raise ValueError(f"P[{s}] of {name} has {counts}; every state needs the same actions")
+    read_rows = [
+        [_listed(f"P[{s}][{a}] of {name}", entries, len(rows)) for a, entries in enumerate(row)]
+        for s, row in enumerate(rows)
+    ]
     first = getattr(plain, "initial_state_distrib", None)
     if first is None:
-        raise ValueError(f"{plain} has no initial_state_distrib, the distribution of its first state")
-    rows = [
-        [
-            [(float(p), int(to), float(r), bool(done)) for p, to, r, done in table[s][a] if p > 0.0]
-            for a in range(len(table[s]))
-        ]
-        for s in range(states)
-    ]
-    return rows, validation.distribution("initial_state_distrib", first, states)
+        return read_rows, _first_states(plain, name, len(rows))
+    return read_rows, validation.distribution(f"initial_state_distrib of {name}", first, len(rows))
+
+
+def _in_order(name: str, level: Any, what: str) -> list[Any]:
+    """One level of a table, a dict with keys 0, 1, ... or a list, as a list."""
+    if not isinstance(level, Mapping | list | tuple):
+        raise ValueError(f"{name} is of type {type(level).__name__}; it needs a dict or a list by {what}")
+    if not level:
+        raise ValueError(f"{name} is empty; it needs at least one {what}")
+    if not isinstance(level, Mapping):
+        return list(level)
+    for k in range(len(level)):
+        if k not in level:
+            raise ValueError(
+                f"{name} has {len(level)} {what}s but no {what} {k}; it needs 0, 1, ... without a gap"
+            )
+    return [level[k] for k in range(len(level))]
+
+
+def _listed(name: str, entries: Any, states: int) -> list[tuple[float, int, float, bool]]:
+    """The outcomes of one state and action, without those of probability 0."""
+    if not isinstance(entries, list | tuple) or not entries:
+        raise ValueError(f"{name} is {entries!r}; it needs a list of at least one outcome {OUTCOME}")
+    found, total = [], 0.0
+    for i, entry in enumerate(entries):
+        if not isinstance(entry, list | tuple) or len(entry) != 4:
+            raise ValueError(f"{name} has the outcome {entry!r} at index {i}; it needs {OUTCOME}")
+        p, to, reward, ended = entry
+        where = f"at index {i} of {name}"
+        if not validation.is_finite_number(p) or p < -ROUNDING:
+            raise ValueError(f"the probability {where} is {p!r}; it needs a number from 0 to 1")
+        total += float(p)
+        if p <= 0.0:
+            continue
+        if not validation.is_finite_number(to) or to != int(to) or not 0 <= to < states:
+            raise ValueError(
+                f"the next state {where} is {to!r}; it needs a whole number from 0 to {states - 1}"
+            )
+        if not validation.is_finite_number(reward):
+            raise ValueError(f"the reward {where} is {reward!r}; it needs a finite number")
+        if not isinstance(ended, bool | np.bool_ | int | np.integer) or ended not in (0, 1):
+            raise ValueError(f"terminated {where} is {ended!r}; it needs True or False")
+        found.append((float(p), int(to), float(reward), bool(ended)))
+    if abs(total - 1.0) > 1e-9:
+        raise ValueError(f"the probabilities of {name} sum to {total:.9g}; they need to sum to 1")
+    return found
+
+
+def _first_states(env: Any, name: str, states: int) -> Floats:
+    """How often each state is the first one, over RESETS seeds."""
+    if not callable(getattr(env, "reset", None)):
+        raise ValueError(
+            f"{name} has neither initial_state_distrib nor reset; it needs one, for its first state"
+        )
+    counts = np.zeros(states)
+    for seed in range(RESETS):
+        reply = env.reset(seed=seed)
+        seen = np.asarray(reply[0] if isinstance(reply, tuple) and reply else None)
+        if seen.size != 1 or seen.dtype.kind not in "iu" or not 0 <= seen.item() < states:
+            rule = f"it needs (state from 0 to {states - 1}, info), or the env an initial_state_distrib"
+            raise ValueError(f"reset of {name} returned {reply!r}; {rule}")
+        counts[seen.item()] += 1.0
+    return counts / RESETS
 
 
 def slipped(table: Table, k: int) -> Table:
