@@ -129,6 +129,7 @@ def multiply(ends, where, weight, V, out):
 
 @ordered_kernel
 def _multiply_in_order(ends, where, weight, V, out):
+    """The same. How sums may be taken belongs to a whole function, so the loop stands twice."""
     at = np.uint64(0)
     for row in range(len(out)):
         total, end = 0.0, np.uint64(ends[row])
