@@ -1,0 +1,63 @@
+// Memory of a handle: taken while the handle is made, given back all at once when it goes.
+//
+// Lay everything out first, ask `failed()` once, then fill. Nothing is taken from an arena in a step.
+#pragma once
+
+#include <cstdlib>
+#include <cstring>
+
+#include "common/view.hpp"
+
+namespace vb {
+
+class Arena {
+public:
+    Arena() = default;
+    Arena(const Arena&) = delete;
+    Arena& operator=(const Arena&) = delete;
+    ~Arena() {
+        while (last_ != nullptr) {
+            Piece* before = last_->before;
+            std::free(last_);
+            last_ = before;
+        }
+    }
+
+    // n zeroed elements, aligned for wide vectors; an empty view where n is 0 or memory has run out.
+    template <class T>
+    View<T> take(Index n) {
+        if (n <= 0) return {nullptr, 0};
+        return {static_cast<T*>(bytes(static_cast<std::size_t>(n) * sizeof(T))), failed_ ? 0 : n};
+    }
+
+    Matrix matrix(Index rows, Index cols) {
+        View<double> all = take<double>(rows * cols);
+        return {all.data, rows, cols};
+    }
+
+    bool failed() const { return failed_; }
+
+private:
+    static constexpr std::size_t kAlign = 64;
+    struct alignas(64) Piece {
+        Piece* before;
+    };
+
+    void* bytes(std::size_t wanted) {
+        std::size_t whole = (sizeof(Piece) + wanted + kAlign - 1) / kAlign * kAlign;
+        Piece* piece = static_cast<Piece*>(std::aligned_alloc(kAlign, whole));
+        if (piece == nullptr) {
+            failed_ = true;
+            return nullptr;
+        }
+        std::memset(static_cast<void*>(piece), 0, whole);
+        piece->before = last_;
+        last_ = piece;
+        return piece + 1;
+    }
+
+    Piece* last_ = nullptr;
+    bool failed_ = false;
+};
+
+}  // namespace vb

@@ -1,0 +1,53 @@
+// Small strictly convex quadratic programs by the dual active-set method of Goldfarb and Idnani (1983).
+//
+//     maximise  <g, d> - d' B d / 2   subject to   normals d + slack >= 0
+//
+// starts at the unconstrained maximum and adds violated facets one by one, dropping those whose multiplier would
+// turn negative: degenerate vertices and redundant facets do it no harm, and no feasible start is needed. Facets
+// that were active at the last solve are tried first, then those that the last scan found violated most, so that
+// all facets are scanned only a few times.
+#pragma once
+
+#include "common/arena.hpp"
+#include "model/feasible_set.hpp"
+
+namespace vb {
+
+enum class QpStatus { solved, not_convex, infeasible, too_long };
+
+struct QuadraticProgram {
+    ConstMatrix B;         // (n, n) symmetric
+    const double* g;       // (n,)
+    Facets facets;         // only the normals are used
+    const double* slack;   // (facets,) at d = 0
+};
+
+// On entry active[:num_active] are the facets to try first; at the end the active ones, with their multipliers.
+struct QpSolution {
+    double* d = nullptr;           // (n,)
+    Index* active = nullptr;       // (n,)
+    double* multiplier = nullptr;  // (n + 1,)
+    Index num_active = 0;
+};
+
+// Scratch, and what the last solve leaves: rows num_active.. of `frame` span the face on which it ended, with
+// Z (Z'BZ)^{-1} Z' = sum of their outer products; `upper` is the triangular factor of the active normals.
+struct QpWork {
+    Matrix lower, frame, upper;      // (n, n)
+    Vector direction, normal_step, r, depth;  // (n + kSpare)
+    Indices guess;                   // (n + kSpare)
+    Vector values;                   // (facets)
+    View<std::uint8_t> is_active;    // (facets)
+    Vector multiplier;               // (n + 1) for callers that have no room of their own
+};
+
+QpWork make_qp_work(Arena& arena, Index most_free, Index most_facets);
+
+// The work arrays are sized for the largest block; `solve_qp` sees them as (n, n) of the program at hand.
+QpStatus solve_qp(const QuadraticProgram& program, QpSolution& solution, QpWork& work);
+
+// The frame, and the factor of the active normals, as the last program of n variables left them.
+ConstMatrix qp_frame(const QpWork& work, Index n);
+ConstMatrix qp_upper(const QpWork& work, Index n);
+
+}  // namespace vb

@@ -1,0 +1,26 @@
+// Values and visits by sweeps, for models that are too large for dense factors. Each promises its error.
+#pragma once
+
+#include "planning/planner.hpp"
+
+namespace vb {
+
+struct SweepLimits {
+    double tolerance;   // the error of V that is asked for
+    Index inner = 20;   // sweeps of the policy at hand between two Bellman sweeps
+    Index most = 1000000;
+};
+
+// V within the error that is returned of V*: the tolerance, or more where sweeps run out (MacQueen's bounds).
+double modified_policy_iteration(Planner& planner, const double* p, SweepLimits limits, Index* policy, double* V);
+
+// V becomes V^pi to within the error that is returned.
+double evaluate_by_sweeps(Planner& planner, const double* p, SweepLimits limits, const Index* policy, double* V);
+
+// Every column of X becomes (I - gamma P_pi)^{-1} x, to that part of the largest it can be.
+void solve_by_sweeps(Planner& planner, const double* p, const Index* policy, Matrix X, double accuracy);
+
+// w = (I - gamma P_pi')^{-1} e_state, to an L1 error of `tolerance`.
+void occupancy_by_sweeps(Planner& planner, const double* p, const Index* policy, Index state, double* w);
+
+}  // namespace vb

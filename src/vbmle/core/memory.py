@@ -1,0 +1,45 @@
+"""NumPy arrays and the core's memory: addresses of ours, views of its."""
+
+from __future__ import annotations
+
+import ctypes
+from ctypes import POINTER, c_double, c_int64, c_void_p
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+Address = c_void_p
+DoublePointer = POINTER(c_double)
+IndexPointer = POINTER(c_int64)
+_KINDS: dict[Any, Any] = {np.float64: c_double, np.int64: c_int64, np.int32: ctypes.c_int32, np.uint8: ctypes.c_uint8}
+
+
+def floats(array: Floats, *shape: int) -> int:
+    """The address of a contiguous array of doubles; with a shape, that shape is required."""
+    return _address(array, np.float64, shape)
+
+
+def ints(array: Ints, *shape: int) -> int:
+    """The address of a contiguous array of 64-bit whole numbers."""
+    return _address(array, np.int64, shape)
+
+
+def _address(array: NDArray[Any], kind: Any, shape: tuple[int, ...]) -> int:
+    if array.dtype != kind or not array.flags.c_contiguous or (shape and array.shape != shape):
+        wanted = f"{np.dtype(kind)} of shape {shape}" if shape else str(np.dtype(kind))
+        raise ValueError(f"an array of {array.dtype} and shape {array.shape} was given; the core needs a contiguous {wanted}")
+    return int(array.ctypes.data)
+
+
+def view(owner: object, address: int, kind: Any, shape: tuple[int, ...]) -> NDArray[Any]:
+    """An array over memory of the core. It keeps the owner, and so the memory, alive."""
+    count = int(np.prod(shape))
+    if count == 0:
+        return np.zeros(shape, kind)
+    buffer = (_KINDS[kind] * count).from_address(address)
+    buffer.owner = owner
+    return np.frombuffer(buffer, dtype=kind).reshape(shape)

@@ -1,0 +1,123 @@
+"""The core's handle on a model: transitions, features, rewards and the feasible set."""
+
+from __future__ import annotations
+
+import ctypes
+from ctypes import POINTER, byref, c_double, c_int32, c_int64, c_void_p
+from typing import Any
+
+import numpy as np
+
+from vbmle.core.library import check, declare
+from vbmle.core.memory import Floats, Ints, floats, ints
+
+
+class ModelData(ctypes.Structure):
+    """`vb_model_data` of vbmle.h, field by field."""
+
+    _fields_ = (
+        ("num_states", c_int64),
+        ("num_actions", c_int64),
+        ("num_transitions", c_int64),
+        ("dimension", c_int64),
+        ("discount", c_double),
+        ("pair_begin", c_void_p),
+        ("successor", c_void_p),
+        ("reward", c_void_p),
+        ("reward_next", c_void_p),
+        ("phi", c_void_p),
+        ("feature_begin", c_void_p),
+        ("feature_coordinate", c_void_p),
+        ("feature_weight", c_void_p),
+        ("num_blocks", c_int64),
+        ("center", c_void_p),
+        ("coordinates", c_void_p),
+        ("coordinate_begin", c_void_p),
+        ("basis", c_void_p),
+        ("free_begin", c_void_p),
+        ("normals", c_void_p),
+        ("offsets", c_void_p),
+        ("facet_begin", c_void_p),
+        ("diameter", c_void_p),
+    )
+
+
+_new = declare("vb_model_new", c_int32, POINTER(ModelData), POINTER(c_void_p))
+_free = declare("vb_model_free", None, c_void_p)
+_probabilities = declare("vb_model_probabilities", c_int32, c_void_p, c_void_p, c_void_p)
+_assemble = declare("vb_model_assemble", c_int32, c_void_p, c_void_p, c_void_p)
+_place = declare("vb_model_place", c_int32, c_void_p, c_void_p, c_void_p)
+
+
+class Model:
+    """A model as the core sees it. Keeps the arrays it was made from, which the core does not copy."""
+
+    def __init__(self, sizes: dict[str, int], discount: float, arrays: dict[str, Any]) -> None:
+        self._kept = {name: array for name, array in arrays.items() if array is not None}
+        addresses = {
+            name: floats(array) if array.dtype == np.float64 else ints(array) for name, array in self._kept.items()
+        }
+        data = ModelData(**sizes, discount=discount, **addresses)
+        handle = c_void_p()
+        self.handle: int | None = None
+        check(_new(byref(data), byref(handle)))
+        self.handle = handle.value
+        self.num_states, self.num_actions = sizes["num_states"], sizes["num_actions"]
+        self.num_transitions, self.dimension = sizes["num_transitions"], sizes["dimension"]
+        self.num_blocks, self.discount = sizes["num_blocks"], discount
+        self.num_free = int(arrays["free_begin"][-1])
+
+    def __del__(self) -> None:
+        if getattr(self, "handle", None):
+            _free(self.handle)
+
+    def probabilities(self, theta: Floats, out: Floats | None = None) -> Floats:
+        """<phi, theta> of every transition."""
+        p = np.empty(self.num_transitions) if out is None else out
+        check(_probabilities(self.handle, floats(theta, self.dimension), floats(p, self.num_transitions)))
+        return p
+
+    def assemble(self, y: Floats) -> Floats:
+        """theta = center + basis y."""
+        theta = np.empty(self.dimension)
+        check(_assemble(self.handle, floats(y, self.num_free), floats(theta)))
+        return theta
+
+    def place(self, theta: Floats) -> Floats:
+        """The y of theta, moved inside the feasible set where theta is outside."""
+        y = np.empty(self.num_free)
+        check(_place(self.handle, floats(theta, self.dimension), floats(y)))
+        return y
+
+
+def from_flat(flat: Any, domain: Any) -> Model:
+    """A handle from the flat arrays of `vbmle.flatten`."""
+    dense = flat.phi.shape[0] > 0
+    states = len(flat.reward) // flat.num_actions
+    sizes = {
+        "num_states": states,
+        "num_actions": int(flat.num_actions),
+        "num_transitions": len(flat.successor),
+        "dimension": len(domain.center),
+        "num_blocks": len(domain.diameter),
+    }
+    arrays: dict[str, Floats | Ints | None] = {
+        "pair_begin": flat.indptr,
+        "successor": flat.successor,
+        "reward": flat.reward,
+        "reward_next": flat.reward_next if len(flat.reward_next) else None,
+        "phi": np.ascontiguousarray(flat.phi) if dense else None,
+        "feature_begin": None if dense else flat.f_indptr,
+        "feature_coordinate": None if dense else flat.f_indices,
+        "feature_weight": None if dense else flat.f_data,
+        "center": domain.center,
+        "coordinates": domain.coords,
+        "coordinate_begin": domain.coord_ptr,
+        "basis": domain.basis,
+        "free_begin": domain.free_ptr,
+        "normals": domain.rows,
+        "offsets": domain.offsets,
+        "facet_begin": domain.row_ptr,
+        "diameter": domain.diameter,
+    }
+    return Model(sizes, float(flat.discount), arrays)
