@@ -15,7 +15,7 @@ from matplotlib.animation import FuncAnimation, PillowWriter
 
 import vbmle
 from vbmle import theory
-from vbmle.regression import Regression
+from vbmle.estimation.value_regression import Regression
 
 BLUE, ORANGE, GREEN, RED, PURPLE, GREY = "#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#555555"
 DELTA = 0.1

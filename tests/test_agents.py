@@ -12,10 +12,10 @@ from problems import play
 
 from vbmle import VBMLE, ApproximateVBMLE, MaximumLikelihood, World, plan, simulate
 from vbmle.agents.base import CountingAgent
+from vbmle.estimation.maximiser import goal
 from vbmle.kernels import search
 from vbmle.kernels.ascent import ascend, place
 from vbmle.kernels.layout import Objective
-from vbmle.solver import goal
 from vbmle.testing import check_agent, example_models
 from vbmle.worlds import closed_loop_trap, hypercube, random_network, riverswim
 
@@ -74,7 +74,7 @@ CONTINUE = """
 import sys
 import numpy as np
 import vbmle
-from vbmle.model import LinearMixtureMDP, World
+from vbmle import LinearMixtureMDP, World
 
 folder = sys.argv[1]
 mdp = LinearMixtureMDP.load(folder + "/model.npz")

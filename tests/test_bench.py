@@ -16,11 +16,21 @@ from problems import draw, outside
 from rich.console import Console
 
 from vbmle import VBMLE, World, log_likelihood, plan, value_biased
-from vbmle.bench import certificates, large, network, rivals, scaling, stopwatch, tabular
-from vbmle.bench.baselines import Problem, Slsqp
-from vbmle.bench.clock import BATCH, FlooredWalk, Walk, take_turns
+from vbmle.bench import certificates, large_models, paper_world, rivals, scaling, stopwatch, tabular
 from vbmle.bench.launch import ONE_THREAD
-from vbmle.bench.rows import MET, MISSED, REPORTED, Row, as_markdown, as_table, at_least, at_most, write
+from vbmle.bench.slsqp import Problem, Slsqp
+from vbmle.bench.speed_table import (
+    MET,
+    MISSED,
+    REPORTED,
+    Row,
+    as_markdown,
+    as_table,
+    at_least,
+    at_most,
+    write,
+)
+from vbmle.bench.walks import BATCH, FlooredWalk, Walk, take_turns
 from vbmle.experiments import catalogue
 from vbmle.simulation import simulate
 from vbmle.worlds import hypercube, random_network, riverswim
@@ -60,8 +70,8 @@ def test_the_baseline_has_the_same_objective(world: World, seed: int):
 
 @each_world
 def test_the_gradient_of_the_baseline_is_ours(world: World):
+    from vbmle.estimation.maximiser import goal
     from vbmle.kernels.objective import gradient, objective_value
-    from vbmle.solver import goal
 
     mdp, problem, theta = world.mdp, problem_in(world, 7), feasible(world, np.random.default_rng(7))
     ours = goal(problem.counts, problem.ridge, problem.bias, problem.state)
@@ -112,7 +122,7 @@ def test_local_steps_end_at_least_as_high_as_the_baseline_in_most_steps():
     lead: list[float] = []
     for seed in range(3):
         world = random_network(4, 3, 4, seed=seed)
-        walk = network.ComparedWalk(VBMLE(world.mdp, search="local"), world, 60, set(range(5, 60, 6)))
+        walk = paper_world.ComparedWalk(VBMLE(world.mdp, search="local"), world, 60, set(range(5, 60, 6)))
         walk.go(60)
         theirs = [answer.objective for answer in walk.answers]
         lead += [(a - b) / (1.0 + abs(a)) for a, b in zip(walk.ours, theirs, strict=True)]
@@ -251,9 +261,9 @@ def test_the_quick_bench_is_complete(quick: tuple[Path, str, str]):
         assert all(math.isfinite(value) for value in row["details"].values())
         assert row["case"] in out
     cases = {row["case"] for row in rows}
-    assert {case.name for case in network.CASES} | set(tabular.CASES) <= cases
+    assert {case.name for case in paper_world.CASES} | set(tabular.CASES) <= cases
     assert {row["section"] for row in rows} == {
-        module.SECTION for module in (network, tabular, rivals, scaling, large, certificates)
+        module.SECTION for module in (paper_world, tabular, rivals, scaling, large_models, certificates)
     }
     aimed = [(row["measure"], row["case"]) for row in rows if row["target"]]
     # 3 measures with a target at every size, one at three of the four; 2 tabular, time, certificates;

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from sweeps import same
 
-from vbmle.experiments.read import read
+from vbmle.experiments.spec_file import read
 from vbmle.experiments.store import Store
 
 SPEC = """

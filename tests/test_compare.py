@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 from sweeps import fake
 
-from vbmle.experiments import catalogue, compare
-from vbmle.experiments.compare import AGENTS, FULL, SUFFIX, WORLDS, Size
+from vbmle.experiments import catalogue
 from vbmle.experiments.spec import Experiment
 from vbmle.experiments.store import Store
-from vbmle.report import compare as report
+from vbmle.experiments.suites import compare
+from vbmle.experiments.suites.compare import AGENTS, FULL, SUFFIX, WORLDS, Size
+from vbmle.report.pages import compare_page as report
 from vbmle.report.statistics import Interval
 
 TINY = Size(trials=12, tuning=3, shorter=50)

@@ -9,9 +9,9 @@ from test_theory import small_world
 
 import vbmle
 from vbmle import theory
-from vbmle.confidence import _Expansion
-from vbmle.counts import TransitionCounts
-from vbmle.likelihood_set import LikelihoodSet, likelihood_set, log_mixture, log_rows
+from vbmle.estimation.confidence import _Expansion
+from vbmle.estimation.counts import TransitionCounts
+from vbmle.estimation.likelihood_set import LikelihoodSet, likelihood_set, log_mixture, log_rows
 from vbmle.testing import example_models
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from vbmle import plan
 from vbmle.cli import app
-from vbmle.report.draw import draw
+from vbmle.report.pages.world_picture import draw
 from vbmle.worlds import (
     EXAMPLES,
     WORLDS,

@@ -20,7 +20,7 @@ from problems import (
 )
 
 from vbmle import LinearMixtureMDP, TransitionCounts, log_likelihood, maximum_likelihood, value_biased
-from vbmle.estimation import CONVERGED
+from vbmle.estimation.likelihood import CONVERGED
 from vbmle.testing import example_models
 from vbmle.worlds import riverswim
 

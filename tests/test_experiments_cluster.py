@@ -13,7 +13,7 @@ import pytest
 from sweeps import same
 
 from vbmle.cli import app
-from vbmle.experiments.read import read
+from vbmle.experiments.spec_file import read
 from vbmle.experiments.store import Store
 
 SPEC = """

@@ -10,7 +10,7 @@ import vbmle
 from vbmle.experiments import measures
 from vbmle.experiments.spec import Choice, Recording
 from vbmle.experiments.store import Store, load
-from vbmle.report import data
+from vbmle.report import world_runs
 
 
 @pytest.mark.parametrize("horizon", [1, 2, 10, 99, 2500])
@@ -75,7 +75,7 @@ def test_the_report_reads_steps_and_columns(tmp_path: Path):
     experiment = small(worlds={"net": NETWORK}, trials=2, horizon=60, record=Recording("log", distance=True))
     go(experiment, tmp_path)
     (results,) = load(tmp_path)
-    (world,) = data.by_world(results)
+    (world,) = world_runs.by_world(results)
     runs = world.agents["plain"]
     np.testing.assert_array_equal(runs.steps, measures.log_spaced(60))
     assert runs.columns["distance"].shape == runs.regret.shape == (2, len(runs.steps))

@@ -9,10 +9,11 @@ from sweeps import PLAIN, small
 
 import vbmle
 from vbmle.agents.base import Agent
-from vbmle.experiments import InputError, catalogue, paper
-from vbmle.experiments.read import read, try_out
+from vbmle.experiments import InputError, catalogue
 from vbmle.experiments.settings import fit
 from vbmle.experiments.spec import Choice, Experiment, Recording
+from vbmle.experiments.spec_file import read, try_out
+from vbmle.experiments.suites import paper
 from vbmle.worlds import random_network
 
 

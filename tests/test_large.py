@@ -6,18 +6,10 @@ from problems import Problem, clarabel, draw, outside, raw
 from scipy import sparse
 from scipy.optimize import linprog
 
-from vbmle import (
-    UCLK,
-    LinearMixtureMDP,
-    World,
-    flatten,
-    maximum_likelihood,
-    plan,
-    planning,
-    programs,
-    value_biased,
-)
+from vbmle import UCLK, LinearMixtureMDP, World, maximum_likelihood, plan, value_biased
 from vbmle.kernels import objective, value
+from vbmle.model import flatten, interior_points
+from vbmle.planning import planner
 from vbmle.testing import example_models
 from vbmle.worlds import queue, riverswim, taxi
 
@@ -41,7 +33,7 @@ def many_states(domain: str, states: int = 1300, dimension: int = 4) -> World:
 def wide() -> World:
     """A world whose P has more rows than programs look at."""
     world = many_states("polytope")
-    assert len(world.mdp.polytope.blocks[0].rows) > programs.MANY
+    assert len(world.mdp.polytope.blocks[0].rows) > interior_points.MANY
     return world
 
 
@@ -50,16 +42,16 @@ def wide() -> World:
 
 def test_the_interior_point_is_as_deep_as_with_all_rows_at_once(wide):
     block = wide.mdp.polytope.blocks[0]
-    _, depth, _ = programs._deepest_of(block.rows, block.offsets)
+    _, depth, _ = interior_points._deepest_of(block.rows, block.offsets)
     assert block.offsets.min() == pytest.approx(depth, abs=1e-8)  # y = 0 is the interior point
-    _, deepest, multipliers = programs.deepest(block.rows, block.offsets)
+    _, deepest, multipliers = interior_points.deepest(block.rows, block.offsets)
     assert deepest == pytest.approx(depth, abs=1e-8)
     np.testing.assert_allclose(block.rows.T @ multipliers, 0.0, rtol=0.0, atol=1e-6)
 
 
 def test_widths_bound_the_set_and_not_by_much(wide):
     block = wide.mdp.polytope.blocks[0]
-    bounds = programs.bounds_on_widths(block.rows, block.offsets)
+    bounds = interior_points.bounds_on_widths(block.rows, block.offsets)
     for axis, bound in enumerate(bounds):
         cost = np.eye(block.dimension)[axis]
         ends = [linprog(c, -block.rows, block.offsets, bounds=(None, None)).fun for c in (cost, -cost)]
@@ -69,7 +61,7 @@ def test_widths_bound_the_set_and_not_by_much(wide):
 
 def test_a_set_that_many_rows_make_empty_names_them():
     rng = np.random.default_rng(1)
-    rows = rng.normal(size=(programs.MANY + 50, 3))
+    rows = rng.normal(size=(interior_points.MANY + 50, 3))
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
     offsets = np.ones(len(rows))
     rows[777], rows[21], offsets[[777, 21]] = (
@@ -77,19 +69,19 @@ def test_a_set_that_many_rows_make_empty_names_them():
         [-1.0, 0.0, 0.0],
         -0.25,
     )  # y_0 >= 1/4 and <= -1/4
-    _, depth, multipliers = programs.deepest(rows, offsets)
+    _, depth, multipliers = interior_points.deepest(rows, offsets)
     assert depth == pytest.approx(-0.25)
     assert np.nonzero(multipliers > 1e-6)[0].tolist() == [21, 777]
 
 
 def test_rows_that_always_hold_tightly_are_found_among_many():
     rng = np.random.default_rng(2)
-    rows = rng.normal(size=(programs.MANY + 50, 3))
+    rows = rng.normal(size=(interior_points.MANY + 50, 3))
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
     offsets = rng.uniform(0.5, 2.0, len(rows))
     rows[5], rows[9000], offsets[[5, 9000]] = [0.6, 0.8, 0.0], [-0.6, -0.8, 0.0], 0.0
     rows[17], offsets[17] = [0.8, -0.6, 0.0], 0.0  # tight where we stand, but not everywhere
-    assert np.nonzero(programs.always_tight(rows, offsets))[0].tolist() == [5, 9000]
+    assert np.nonzero(interior_points.always_tight(rows, offsets))[0].tolist() == [5, 9000]
 
 
 def test_the_most_likely_theta_is_clarabels(wide):
@@ -185,8 +177,8 @@ def test_the_search_finds_the_same_maximum_by_sweeps_and_by_factors(make, monkey
     counts = draw(world, 60, np.random.default_rng(6))
     found = []
     for limit, size in ((1e12, world.mdp.num_states), (0.0, 0)):
-        monkeypatch.setattr(planning, "CUBE_PER_TRANSITION", limit)
-        assert planning.room_for_factors(world.mdp).shape == (size, size)
+        monkeypatch.setattr(planner, "CUBE_PER_TRANSITION", limit)
+        assert planner.room_for_factors(world.mdp).shape == (size, size)
         found.append(value_biased(world.mdp, counts, 0, 4.0, search="global"))
     for one in found:
         assert one.converged
@@ -198,7 +190,7 @@ def test_factors_are_kept_where_they_pay():
     for world, factored in ((queue(), True), (taxi(), False), (riverswim(400), True)):
         states = world.mdp.num_states
         size = states if factored else 0
-        assert planning.room_for_factors(world.mdp).shape == (size, size)
+        assert planner.room_for_factors(world.mdp).shape == (size, size)
 
 
 def test_regret_needs_no_factors_of_many_states():
@@ -210,6 +202,6 @@ def test_regret_needs_no_factors_of_many_states():
     rows = 4 * np.arange(mdp.num_states) + 1
     moves, reward = mdp.transitions.csr(p)[rows], mdp.row_reward[rows]
     exact = spsolve(sparse.csc_array(sparse.eye_array(mdp.num_states) - mdp.discount * moves), reward)
-    got = planning.evaluate(mdp, world.theta, np.ones(mdp.num_states, np.int64))
+    got = planner.evaluate(mdp, world.theta, np.ones(mdp.num_states, np.int64))
     np.testing.assert_allclose(got, exact, rtol=0.0, atol=1e-10)
     assert (got - 1e-9 <= plan(mdp, world.theta).V).all()

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from vbmle.model import LinearMixtureMDP, World
+from vbmle.model.mdp import LinearMixtureMDP
+from vbmle.model.world import World
 from vbmle.testing import example_models
 
 EXAMPLES = example_models()

@@ -7,9 +7,9 @@ import pytest
 from problems import dense, draw
 
 from vbmle import LinearMixtureMDP, TransitionCounts, World
+from vbmle.estimation.maximiser import goal
 from vbmle.kernels import newton, objective
 from vbmle.kernels.layout import Objective
-from vbmle.solver import goal
 from vbmle.testing import example_models
 
 EXAMPLES = example_models()

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.optimize import linprog
 
-from vbmle.model import LinearMixtureMDP
-from vbmle.polytope import Block
+from vbmle.model.feasible_set import Block
+from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.testing import example_models
 from vbmle.worlds import hypercube, random_network
 

@@ -11,12 +11,23 @@ import numpy as np
 import pytest
 from matplotlib import colors, image
 
-from vbmle.experiments import paper
 from vbmle.experiments.spec import Choice, Experiment
 from vbmle.experiments.store import Record, Results, Store
-from vbmle.report import across, charts, data, figures, section, styles, summary, tables, texts, write
+from vbmle.experiments.suites import paper
+from vbmle.report import (
+    charts,
+    charts_across,
+    figures,
+    section,
+    styles,
+    summary,
+    tables,
+    texts,
+    world_runs,
+    write,
+)
 from vbmle.report import page as page_module
-from vbmle.report.data import WorldRuns
+from vbmle.report.world_runs import WorldRuns
 
 Losses = dict[tuple[str, str], list[float | None]]
 
@@ -52,7 +63,7 @@ def saved(folder: Path, results: Results) -> Path:
 
 
 def worlds_of(losses: Losses, **settings: object) -> list[WorldRuns]:
-    return data.by_world(made_up(losses, **settings))
+    return world_runs.by_world(made_up(losses, **settings))
 
 
 # Tables
@@ -315,14 +326,14 @@ def test_twenty_agents_can_be_told_apart():
 
 def test_steps_need_not_be_all_recorded():
     """Seconds are means since the recorded step before: 9 steps of 1 and one of 11 make 2 a step."""
-    runs = data.Runs(np.array([0]), np.array([9, 10]), {"seconds": np.array([[1.0, 11.0]])})
+    runs = world_runs.Runs(np.array([0]), np.array([9, 10]), {"seconds": np.array([[1.0, 11.0]])})
     assert runs.seconds_per_step[0] == pytest.approx(2.0, abs=1e-12)
 
 
 def test_columns_that_some_trials_lack_are_left_out():
     results = made_up({("w", "a"): [1.0, 2.0]})
     results.records[0].columns["distance"] = np.ones(6)
-    (world,) = data.by_world(results)
+    (world,) = world_runs.by_world(results)
     assert set(world.agents["a"].columns) == {"regret", "seconds"}
     assert texts.kinds(texts.Text("t"), [world]) == ["regret"]
 
@@ -336,7 +347,7 @@ def with_columns(name: str = "made up", **facts: float) -> WorldRuns:
         record.columns["distance_mean"] = (3.0 if record.trial.agent == "many" else 1.0) / steps
         record.columns["mle_error"] = np.full(50, 2.0)
         results.records[place] = dataclasses.replace(record, facts={**record.facts, **facts})
-    return data.by_world(results)[0]
+    return world_runs.by_world(results)[0]
 
 
 def test_an_agent_with_many_thetas_has_two_lines_of_distance():
@@ -385,31 +396,31 @@ def swept(agents: tuple[str, ...] = ("a", "b")) -> Results:
 
 
 def test_a_sweep_is_found_and_drawn_in_order():
-    worlds = data.by_world(swept())
-    found = data.sweeps(worlds, "gap")
+    worlds = world_runs.by_world(swept())
+    found = world_runs.sweeps(worlds, "gap")
     assert [(sweep.fixed, sweep.values.tolist()) for sweep in found] == [
         ({"dimension": 2}, [0.1, 0.3, 0.9]),
         ({"dimension": 4}, [0.1, 0.3, 0.9]),
     ]
-    assert len(data.sweeps(worlds)) == 2 + 3  # the dimension was varied at three gaps
-    line = across.along(found[0]).panels[0].series[0]
+    assert len(world_runs.sweeps(worlds)) == 2 + 3  # the dimension was varied at three gaps
+    line = charts_across.along(found[0]).panels[0].series[0]
     np.testing.assert_allclose(line.y, 2.0 * line.x**2, rtol=1e-12)  # trials lose 1, 2, 3 times the square
     (row, *_) = tables.trends(worlds, "gap")
     assert row["exponent"] == pytest.approx(2.0, abs=1e-10)
 
 
 def test_an_experiment_gets_the_figures_its_records_are_good_for():
-    worlds = data.by_world(swept())
+    worlds = world_runs.by_world(swept())
     assert texts.kinds(texts.Text("t"), worlds) == ["regret", "parameter", "profile", "improvement"]
     assert texts.kinds(texts.Text("t", kinds=("cost", "regret")), worlds) == ["regret", "cost"]
-    made = across.build(worlds, texts.KINDS, texts.Text("t"))
+    made = charts_across.build(worlds, texts.KINDS, texts.Text("t"))
     assert len({chart.stem for chart in made}) == len(made)  # no file is written twice
     assert {chart.kind for chart in made} == set(texts.KINDS) - {"distance", "mle_error"}
 
 
 def test_cost_is_drawn_against_what_was_varied_alone():
     """In the hypercube actions and dimension grow together, so neither alone: against the size of the features."""
-    chart = across.cost(data.by_world(swept()))
+    chart = charts_across.cost(world_runs.by_world(swept()))
     assert chart is not None
     (panel,) = chart.panels
     line = panel.series[0]

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from vbmle.common.validation import Floats
 from vbmle.report import comparisons, statistics
-from vbmle.validation import Floats
 
 SAMPLES = 1000
 

@@ -11,12 +11,23 @@ from matplotlib import image
 
 import vbmle
 from vbmle.cli import app
-from vbmle.experiments import study
 from vbmle.experiments.spec import Choice, Trial
-from vbmle.experiments.study import AGENTS, CERTIFIED, FEW, FULL, GLOBAL, LOCAL, NO_BIAS, QUICK, Audited, Size
-from vbmle.report import data
-from vbmle.report import study as report
-from vbmle.report.data import Runs, WorldRuns
+from vbmle.experiments.suites import study
+from vbmle.experiments.suites.study import (
+    AGENTS,
+    CERTIFIED,
+    FEW,
+    FULL,
+    GLOBAL,
+    LOCAL,
+    NO_BIAS,
+    QUICK,
+    Audited,
+    Size,
+)
+from vbmle.report import world_runs
+from vbmle.report.pages import study_page as report
+from vbmle.report.world_runs import Runs, WorldRuns
 
 TINY = {
     "network": Size(2, 8, 1, 3, 1, 2),
@@ -178,7 +189,7 @@ def world(agents: dict[str, list[float]], label: str = "here") -> WorldRuns:
     return WorldRuns("study-x", label, {"states": 2, "actions": 2, "dimension": 2}, 6, 2, made)
 
 
-def told(made: data.WorldRuns, certified: data.WorldRuns | None = None) -> str:
+def told(made: world_runs.WorldRuns, certified: world_runs.WorldRuns | None = None) -> str:
     kept = {} if certified is None else {certified.label: certified}
     return "\n".join(report.summary(report.Study({made.label: made}, kept, {})))
 

@@ -8,11 +8,11 @@ import pytest
 from problems import draw, random_world, raw
 
 from vbmle import LinearMixtureMDP, World, plan
+from vbmle.estimation.value_regression import Regression
 from vbmle.kernels.intersection import intersect
 from vbmle.kernels.optimism import choose_models
 from vbmle.kernels.quadratic import qp_workspace
-from vbmle.optimism import Ellipsoid, Optimist
-from vbmle.regression import Regression
+from vbmle.planning.optimistic_planner import Ellipsoid, Optimist
 from vbmle.testing import example_models
 from vbmle.worlds import random_network
 

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 import vbmle
 from vbmle import theory
-from vbmle.counts import TransitionCounts
-from vbmle.solver import Solver, goal
+from vbmle.estimation.counts import TransitionCounts
+from vbmle.estimation.maximiser import Solver, goal
 
 STEPS, RUNS, DELTA = 25, 400, 0.1
 

@@ -19,7 +19,7 @@ from vbmle import (
     plan,
     value_biased,
 )
-from vbmle.estimation import CONVERGED
+from vbmle.estimation.likelihood import CONVERGED
 from vbmle.testing import example_models
 from vbmle.worlds import closed_loop_trap, hypercube, random_network, riverswim
 

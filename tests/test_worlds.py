@@ -8,11 +8,11 @@ import pytest
 
 import vbmle
 from vbmle import worlds
-from vbmle.model import World
-from vbmle.planning import plan
+from vbmle.model.world import World
+from vbmle.planning.planner import plan
 from vbmle.simulation import simulate
 from vbmle.worlds import closed_loop_trap, from_gymnasium, frozen_lake, hypercube, random_network, riverswim
-from vbmle.worlds.trap import HOME, RISKY, SAFE
+from vbmle.worlds.closed_loop_trap import HOME, RISKY, SAFE
 
 EXACT = 1e-10
 

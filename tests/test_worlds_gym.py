@@ -21,7 +21,7 @@ from vbmle import (
 )
 from vbmle.simulation import rewards
 from vbmle.worlds import cliff_walking, from_gymnasium, frozen_lake, taxi
-from vbmle.worlds.gym import SLIPPERY
+from vbmle.worlds.gymnasium_worlds import SLIPPERY
 
 EXACT = 1e-12
 
@@ -253,10 +253,10 @@ def test_rain_in_the_taxi():
 
 def test_large_tables_stay_sparse(monkeypatch: pytest.MonkeyPatch):
     """The same world either way."""
-    from vbmle.worlds import gym
+    from vbmle.worlds import gymnasium_worlds
 
     dense = frozen_lake()
-    monkeypatch.setattr(gym, "DENSE_LIMIT", 0)
+    monkeypatch.setattr(gymnasium_worlds, "DENSE_LIMIT", 0)
     thin = frozen_lake()
     assert thin.mdp.is_sparse
     assert not dense.mdp.is_sparse

@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from vbmle.counts import TransitionCounts
-from vbmle.information import Information
-from vbmle.model import LinearMixtureMDP
-from vbmle.solver import Solver
-from vbmle.storage import load_npz, save_npz
-from vbmle.transitions import one_hot
-from vbmle.validation import Floats, Ints, index
+from vbmle.common.files import load_npz, save_npz
+from vbmle.common.validation import Floats, Ints, index
+from vbmle.estimation.counts import TransitionCounts
+from vbmle.estimation.information import Information
+from vbmle.estimation.maximiser import Solver
+from vbmle.model.mdp import LinearMixtureMDP
+from vbmle.model.transitions import one_hot
 
 if TYPE_CHECKING:
-    from vbmle.confidence import Confidence
+    from vbmle.estimation.confidence import Confidence
 
 FORMAT = "vbmle-agent-1"
 State = dict[str, NDArray[Any]]
@@ -138,10 +138,10 @@ class TallyAgent(Agent):
     def confidence(self, delta: float = 0.1, state: int | None = None) -> Confidence:
         """What the data prove of V* and of the policy in force, at confidence 1 - delta at all times at once.
 
-        Needs the counts alone (see `vbmle.likelihood_set`), and changes nothing. With a `state`, it is about the
-        states that can be reached from there.
+        Needs the counts alone (see `vbmle.estimation.likelihood_set`), and changes nothing. With a `state`, it is
+        about the states that can be reached from there.
         """
-        from vbmle.confidence import confidence
+        from vbmle.estimation.confidence import confidence
 
         return confidence(self.counts, self.policy, delta, state)
 

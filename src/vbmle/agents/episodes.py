@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from vbmle.agents.base import State
-from vbmle.model import LinearMixtureMDP
-from vbmle.validation import Floats
+from vbmle.common.validation import Floats
+from vbmle.model.mdp import LinearMixtureMDP
 
 
 class Episodes:

@@ -13,9 +13,9 @@ import numpy as np
 from scipy import sparse
 
 from vbmle.agents.base import State, tabular_coordinates
-from vbmle.counts import TransitionCounts
-from vbmle.model import LinearMixtureMDP
-from vbmle.validation import Floats, Ints
+from vbmle.common.validation import Floats, Ints
+from vbmle.estimation.counts import TransitionCounts
+from vbmle.model.mdp import LinearMixtureMDP
 
 BURN_IN = 10
 """The first draw of a chain takes this many times the steps of the others."""

@@ -23,9 +23,9 @@ import numpy as np
 
 from vbmle.agents.base import Agent, State
 from vbmle.agents.random_policy import draw_policy
-from vbmle.counts import TransitionCounts
-from vbmle.model import LinearMixtureMDP
-from vbmle.validation import Among, Floats, Ints, index, one_of, probability
+from vbmle.common.validation import Among, Floats, Ints, index, one_of, probability
+from vbmle.estimation.counts import TransitionCounts
+from vbmle.model.mdp import LinearMixtureMDP
 
 RATES = ("horizon", "visits")
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from vbmle.agents.base import Agent, State
-from vbmle.model import LinearMixtureMDP
-from vbmle.validation import Ints, index
+from vbmle.common.validation import Ints, index
+from vbmle.model.mdp import LinearMixtureMDP
 
 
 class Random(Agent):

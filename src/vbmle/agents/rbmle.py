@@ -29,9 +29,9 @@ import numpy as np
 from vbmle.agents.base import State, TallyAgent, tabular_coordinates
 from vbmle.agents.episodes import Episodes
 from vbmle.agents.vbmle import BIASES, UPDATES, Bias, weight
-from vbmle.model import LinearMixtureMDP
-from vbmle.planning import room_for_factors
-from vbmle.validation import Among, Floats, Ints, non_negative, one_of
+from vbmle.common.validation import Among, Floats, Ints, non_negative, one_of
+from vbmle.model.mdp import LinearMixtureMDP
+from vbmle.planning.planner import room_for_factors
 
 TOLERANCE = 1e-12
 """The linearised gap, relative to 1 + |objective|, at which rows count as a fixed point."""

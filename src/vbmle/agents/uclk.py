@@ -26,10 +26,19 @@ from typing import Annotated
 import numpy as np
 
 from vbmle.agents.base import CountingAgent, State
-from vbmle.model import LinearMixtureMDP
-from vbmle.optimism import Ellipsoid, Optimist
-from vbmle.regression import Regression
-from vbmle.validation import Among, Floats, Ints, fraction, non_negative, one_of, positive, positive_integer
+from vbmle.common.validation import (
+    Among,
+    Floats,
+    Ints,
+    fraction,
+    non_negative,
+    one_of,
+    positive,
+    positive_integer,
+)
+from vbmle.estimation.value_regression import Regression
+from vbmle.model.mdp import LinearMixtureMDP
+from vbmle.planning.optimistic_planner import Ellipsoid, Optimist
 
 RADII = ("paper", "logdet")
 REPLANS = ("doubling", "every-step")

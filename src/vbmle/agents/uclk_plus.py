@@ -22,8 +22,8 @@ import numpy as np
 
 from vbmle.agents.base import State
 from vbmle.agents.uclk import OptimisticAgent
-from vbmle.optimism import Ellipsoid
-from vbmle.regression import Regression
+from vbmle.estimation.value_regression import Regression
+from vbmle.planning.optimistic_planner import Ellipsoid
 
 
 def radii(t: int, dimension: int, discount: float, ridge: float, delta: float) -> tuple[float, float, float]:

@@ -26,9 +26,9 @@ import numpy as np
 
 from vbmle.agents.base import State, TallyAgent
 from vbmle.agents.episodes import Episodes
-from vbmle.model import LinearMixtureMDP
-from vbmle.planning import rounding
-from vbmle.validation import Floats, Ints, non_negative, probability
+from vbmle.common.validation import Floats, Ints, non_negative, probability
+from vbmle.model.mdp import LinearMixtureMDP
+from vbmle.planning.planner import rounding
 
 ACCURACY = 1e-6
 """The error of V relative to 1 + 1/(1-gamma)."""

@@ -25,8 +25,8 @@ import numpy as np
 
 from vbmle.agents.base import State
 from vbmle.agents.uclk import OptimisticAgent, paper_radius
-from vbmle.optimism import Ellipsoid
-from vbmle.regression import Regression
+from vbmle.estimation.value_regression import Regression
+from vbmle.planning.optimistic_planner import Ellipsoid
 
 
 def most_samples(level: int, dimension: int, discount: float, ridge: float) -> int:

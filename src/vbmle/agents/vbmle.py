@@ -16,11 +16,11 @@ from typing import Annotated
 import numpy as np
 
 from vbmle.agents.base import Lazy, SolvingAgent, State
-from vbmle.estimation import prove
-from vbmle.information import Information
-from vbmle.model import LinearMixtureMDP
-from vbmle.solver import POOL, goal
-from vbmle.validation import Among, non_negative, one_of
+from vbmle.common.validation import Among, non_negative, one_of
+from vbmle.estimation.information import Information
+from vbmle.estimation.likelihood import prove
+from vbmle.estimation.maximiser import POOL, goal
+from vbmle.model.mdp import LinearMixtureMDP
 
 BIASES: dict[str, Callable[[int], float]] = {"sqrt": math.sqrt, "log": math.log1p}
 """Schedules alpha(t) by name: sqrt(t), the paper's, and log(1+t), tabular RBMLE's."""
@@ -68,7 +68,7 @@ class VBMLE(Lazy, BiasedAgent):
     answer by branch and bound, which takes milliseconds while the feasible set has few vertices; "few" climbs
     from the last theta, the most likely theta and the interior point; "local" from the last theta alone, which
     can stay in the wrong basin for ever. update: "every-step" as published, or "doubling", which decides anew
-    only when the information about what was just observed has doubled (see `vbmle.information`) and plays
+    only when the information about what was just observed has doubled (see `vbmle.estimation.information`) and plays
     the policy in force in between.
     """
 

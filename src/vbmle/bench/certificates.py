@@ -13,13 +13,14 @@ import numpy as np
 
 from vbmle.agents.vbmle import VBMLE
 from vbmle.bench import stopwatch
-from vbmle.bench.baselines import Problem
-from vbmle.bench.clock import Walk
 from vbmle.bench.effort import Effort
-from vbmle.bench.rows import Row, at_least
+from vbmle.bench.slsqp import Problem
+from vbmle.bench.speed_table import Row, at_least
 from vbmle.bench.tabular import random_tabular
-from vbmle.estimation import value_biased
-from vbmle.model import LinearMixtureMDP, World
+from vbmle.bench.walks import Walk
+from vbmle.estimation.likelihood import value_biased
+from vbmle.model.mdp import LinearMixtureMDP
+from vbmle.model.world import World
 from vbmle.worlds import hypercube, random_network, riverswim
 
 SECTION = "certificates"

@@ -10,12 +10,12 @@ from typing import Any
 from vbmle.agents.uclk import UCLK, published_sweeps
 from vbmle.agents.vbmle import VBMLE
 from vbmle.bench import stopwatch
-from vbmle.bench.clock import Walk, mean, take_turns
 from vbmle.bench.effort import Effort
 from vbmle.bench.obvious_uclk import ObviousUCLK
-from vbmle.bench.rows import Row, Target, at_least, at_most
+from vbmle.bench.speed_table import Row, Target, at_least, at_most
+from vbmle.bench.walks import Walk, mean, take_turns
 from vbmle.experiments import catalogue
-from vbmle.model import World
+from vbmle.model.world import World
 from vbmle.worlds import random_network, riverswim
 
 SECTION = "rivals"

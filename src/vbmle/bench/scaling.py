@@ -8,9 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from vbmle.agents.vbmle import VBMLE
-from vbmle.bench.clock import FlooredWalk, Walk, median, take_turns
 from vbmle.bench.effort import Effort
-from vbmle.bench.rows import Row, at_most
+from vbmle.bench.speed_table import Row, at_most
+from vbmle.bench.walks import FlooredWalk, Walk, median, take_turns
 from vbmle.worlds import random_network
 
 SECTION = "scaling"

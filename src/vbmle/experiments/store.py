@@ -26,9 +26,9 @@ import msgspec
 import numpy as np
 import polars as pl
 
+from vbmle.common.validation import Floats, Ints
 from vbmle.experiments import InputError
 from vbmle.experiments.spec import Experiment, Trial, folder_name
-from vbmle.validation import Floats, Ints
 
 FORMAT = "vbmle-record-1"
 UNREADABLE = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError, KeyError)

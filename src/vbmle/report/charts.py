@@ -1,7 +1,7 @@
 """Figures as data: what is drawn on paper (figures.py) and on the page (page.js) comes from here.
 
 This module has the charts of one world against the step: regret, distance to the truth, error of the maximum
-likelihood estimate. Those across worlds are in across.py.
+likelihood estimate. Those across worlds are in charts_across.py.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from vbmle.common.validation import Floats, Ints
 from vbmle.experiments.spec import folder_name
 from vbmle.report import statistics
 from vbmle.report.comparisons import SAME
-from vbmle.report.data import Runs, WorldRuns
 from vbmle.report.tables import text
+from vbmle.report.world_runs import Runs, WorldRuns
 from vbmle.theory import bounds
-from vbmle.validation import Floats, Ints
 
 POINTS = 120
 """Steps at which curves are drawn: more cannot be seen."""

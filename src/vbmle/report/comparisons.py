@@ -12,9 +12,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from vbmle.common.validation import Floats, Ints
 from vbmle.report import statistics
 from vbmle.report.statistics import FEWER, LEVEL, SEED, Interval
-from vbmle.validation import Floats, Ints
 
 SAME = 1e-9
 """Regrets that differ by less are called the same; below it is nothing."""

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from vbmle.report import published, statistics
 from vbmle.report.comparisons import SAME
-from vbmle.report.data import Runs, WorldRuns
 from vbmle.report.tables import Row, text
+from vbmle.report.world_runs import Runs, WorldRuns
 
 MOST = 0.9
 """Share of the total regret that is called most of it."""

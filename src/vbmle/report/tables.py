@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
 
-from vbmle.report import comparisons, data, published, statistics
+from vbmle.report import comparisons, published, statistics, world_runs
 from vbmle.report.comparisons import SAME
-from vbmle.report.data import Runs, WorldRuns
+from vbmle.report.world_runs import Runs, WorldRuns
 
 Value = str | int | float | None
 Row = dict[str, Value]
@@ -142,7 +142,7 @@ def growth(worlds: Sequence[WorldRuns]) -> list[Row]:
 def trends(worlds: Sequence[WorldRuns], parameter: str | None = None) -> list[Row]:
     """The exponent of mean final regret in each parameter that was varied alone, for every agent."""
     rows: list[Row] = []
-    for sweep in data.sweeps(worlds, parameter):
+    for sweep in world_runs.sweeps(worlds, parameter):
         for agent in sweep.worlds[0].agents:
             if all(agent in world.agents for world in sweep.worlds):
                 labels: Row = {
