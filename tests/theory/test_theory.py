@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from problems import small_world
 
 import vbmle
 from vbmle import theory
@@ -11,14 +12,6 @@ from vbmle.estimation.counts import TransitionCounts
 from vbmle.estimation.maximiser import Solver, goal
 
 STEPS, RUNS, DELTA = 25, 400, 0.1
-
-
-def small_world(seed: int = 0, p_min: float = 0.05) -> vbmle.World:
-    """Three states, two actions, three base models; every transition has at least p_min."""
-    rng = np.random.default_rng(seed)
-    models = 0.8 * rng.dirichlet(np.ones(3), (3, 3, 2)) + 0.2 / 3.0
-    mdp = vbmle.LinearMixtureMDP.from_models(list(models), rng.random((3, 2)), 0.9, p_min=p_min)
-    return vbmle.World(mdp, rng.dirichlet(np.full(3, 2.0)))
 
 
 @pytest.fixture(scope="module")

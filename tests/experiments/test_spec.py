@@ -122,7 +122,7 @@ def test_a_file_says_what_is_run(tmp_path: Path):
 
 
 def test_the_spec_of_the_documentation_can_be_run(tmp_path: Path):
-    text = (Path(__file__).parents[1] / "docs" / "sweeps.md").read_text()
+    text = (Path(__file__).parents[2] / "docs" / "sweeps.md").read_text()
     (block,) = re.findall(r"^```toml\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
     experiment = read(write(tmp_path, block))
     try_out(experiment, "docs/sweeps.md")

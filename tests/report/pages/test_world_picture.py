@@ -103,7 +103,7 @@ def test_graphs_tell_odds_and_many_states_become_a_curve():
 @pytest.fixture
 def run_example(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """An example by name, with words of the command line; in this process, which has the kernels already."""
-    folder = Path(__file__).parents[1] / "examples"
+    folder = Path(__file__).parents[3] / "examples"
     monkeypatch.syspath_prepend(str(folder))
 
     def run(name: str, *words: str) -> None:

@@ -4,8 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from problems import draw, random_world
-from test_theory import small_world
+from problems import draw, random_world, small_world
 
 import vbmle
 from vbmle import theory
