@@ -7,9 +7,9 @@ from numpy.typing import ArrayLike
 
 from vbmle.common import validation
 from vbmle.common.validation import Floats, Ints
-from vbmle.model.feasible_set import row_norms
 from vbmle.model.interior_points import FLAT
 from vbmle.model.mdp import LinearMixtureMDP
+from vbmle.model.transitions import row_norms
 
 
 class TransitionCounts:

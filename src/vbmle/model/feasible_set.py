@@ -18,7 +18,6 @@ theta is kept orthogonal to them, which is where the ridge would put it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
 
@@ -26,10 +25,8 @@ import numpy as np
 from scipy import sparse
 
 from vbmle.common.validation import Bools, Floats, Ints
-from vbmle.model.interior_points import FLAT, MANY, always_tight, deepest
-from vbmle.model.transitions import Transitions
-
-RANK_TOLERANCE = 1e-10  # relative: singular values below count as zero
+from vbmle.model.interior_points import FLAT, MANY, RANK_TOLERANCE, move_inside
+from vbmle.model.transitions import Transitions, row_norms
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,13 +102,6 @@ def build(constraints: Constraints) -> Polytope:
     for block in blocks:
         interior[block.coordinates] = block.center
     return Polytope(blocks, interior)
-
-
-def row_norms(phi: Floats | sparse.csr_array) -> Floats:
-    """Euclidean length of every feature row."""
-    if isinstance(phi, np.ndarray):
-        return np.sqrt(np.einsum("ij,ij->i", phi, phi))
-    return np.sqrt(np.asarray(phi.multiply(phi).sum(axis=1)).ravel())
 
 
 def _blocks(c: Constraints) -> list[Block]:
@@ -218,7 +208,7 @@ def _general(c: Constraints, cols: Ints, mine: Bools | slice, mine_rows: Bools |
         equal, target = np.vstack([equal, np.ones((1, len(cols)))]), np.append(target, 1.0)
     pairs = np.arange(c.sums.shape[0])[mine_rows]
     center, basis = _solve_equalities(c, equal, target, pairs)
-    return _inside(cols, center, _identifiable(phi, basis), phi, lower, label)
+    return Block(cols, *move_inside(center, _identifiable(phi, basis), phi, lower, label))
 
 
 def _dense(matrix: Floats | sparse.csr_array) -> Floats:
@@ -258,50 +248,3 @@ def _identifiable(phi: Floats, basis: Floats) -> Floats:
     _, sigma, right = np.linalg.svd(triangle, full_matrices=True)
     rank = int((sigma > RANK_TOLERANCE * max(1.0, sigma.max(initial=0.0))).sum())
     return basis @ right[:rank].T
-
-
-def _inside(
-    cols: Ints, center: Floats, basis: Floats, phi: Floats, lower: Floats, label: Callable[[int], str]
-) -> Block:
-    """Move to an interior point; where there is none, first give up the directions in which P is flat."""
-    while True:
-        raw, slack = phi @ basis, phi @ center - lower
-        norm = row_norms(raw)
-        size = np.minimum(1.0, row_norms(phi))
-        fixed = norm <= RANK_TOLERANCE * size
-        broken = np.nonzero(fixed & (slack < -FLAT * size))[0]
-        if len(broken):
-            raise ValueError(
-                f"the feasible set is empty: {label(int(broken[0]))} cannot hold (misses by {-slack[broken[0]]:.3g})"
-            )
-        keep = np.nonzero(~fixed)[0]
-        rows, norm = (raw, norm) if len(keep) == len(raw) else (raw[keep], norm[keep])
-        rows /= norm[:, None]
-        offsets = slack[keep] / norm
-        if basis.shape[1] == 0:
-            return Block(cols, center, np.ascontiguousarray(basis), rows, offsets)
-        y, depth, duals = deepest(rows, offsets)
-        if depth < -FLAT:
-            clash = keep[np.nonzero(duals > 1e-6)[0]][:4]
-            together = "; ".join(label(int(i)) for i in clash)
-            raise ValueError(
-                f"the feasible set is empty: these cannot hold together: {together} (best misses by {-depth:.3g})"
-            )
-        center = center + basis @ y
-        if depth > FLAT:
-            offsets = offsets + rows @ y
-            if len(rows) <= MANY:
-                rows, offsets = _distinct(rows, offsets)
-            return Block(cols, center, np.ascontiguousarray(basis), rows, offsets)
-        tight = rows[always_tight(rows, offsets + rows @ y)]
-        _, sigma, right = np.linalg.svd(tight, full_matrices=True)
-        rank = max(1, int((sigma > 1e-7).sum()))
-        basis = basis @ right[rank:].T
-
-
-def _distinct(rows: Floats, offsets: Floats) -> tuple[Floats, Floats]:
-    """One row for each direction: the one that binds first."""
-    order = np.argsort(offsets, kind="stable")
-    _, first = np.unique(np.round(rows[order], 11), axis=0, return_index=True)
-    keep = np.sort(order[first])
-    return np.ascontiguousarray(rows[keep]), np.ascontiguousarray(offsets[keep])

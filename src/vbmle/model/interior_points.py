@@ -1,4 +1,4 @@
-"""Linear programs over the rows of a polytope, {y : rows @ y + offsets >= 0}, rows of length one.
+"""Interior points, by linear programs over the rows of a polytope, {y : rows @ y + offsets >= 0}, rows of length one.
 
 Above `MANY` rows a program sees a working set of them: it is solved over some, the rows that its answer breaks most
 join them, and so on until its answer breaks none.
@@ -11,12 +11,64 @@ from collections.abc import Callable
 import numpy as np
 
 from vbmle.common.validation import Bools, Floats, Ints
+from vbmle.model.transitions import row_norms
 
+RANK_TOLERANCE = 1e-10  # relative: singular values below count as zero
 FLAT = 1e-9  # P is called flat in a direction in which it is thinner than this
 MANY = 20_000  # above so many rows programs see a working set of them
 BATCH = 500  # how many rows that an answer breaks join the working set at a time
 NEARLY = 1e-6  # of many rows, those with more slack are not tight
 FAR = 1e6  # along an axis, no working set reaches further
+
+
+def move_inside(
+    center: Floats, basis: Floats, phi: Floats, lower: Floats, label: Callable[[int], str]
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """Move to an interior point; where there is none, first give up the directions in which P is flat.
+
+    Returns center, basis, rows and offsets of {theta = center + basis @ y : phi @ theta >= lower}, as in a `Block`.
+    """
+    while True:
+        raw, slack = phi @ basis, phi @ center - lower
+        norm = row_norms(raw)
+        size = np.minimum(1.0, row_norms(phi))
+        fixed = norm <= RANK_TOLERANCE * size
+        broken = np.nonzero(fixed & (slack < -FLAT * size))[0]
+        if len(broken):
+            raise ValueError(
+                f"the feasible set is empty: {label(int(broken[0]))} cannot hold (misses by {-slack[broken[0]]:.3g})"
+            )
+        keep = np.nonzero(~fixed)[0]
+        rows, norm = (raw, norm) if len(keep) == len(raw) else (raw[keep], norm[keep])
+        rows /= norm[:, None]
+        offsets = slack[keep] / norm
+        if basis.shape[1] == 0:
+            return center, np.ascontiguousarray(basis), rows, offsets
+        y, depth, duals = deepest(rows, offsets)
+        if depth < -FLAT:
+            clash = keep[np.nonzero(duals > 1e-6)[0]][:4]
+            together = "; ".join(label(int(i)) for i in clash)
+            raise ValueError(
+                f"the feasible set is empty: these cannot hold together: {together} (best misses by {-depth:.3g})"
+            )
+        center = center + basis @ y
+        if depth > FLAT:
+            offsets = offsets + rows @ y
+            if len(rows) <= MANY:
+                rows, offsets = _distinct(rows, offsets)
+            return center, np.ascontiguousarray(basis), rows, offsets
+        tight = rows[always_tight(rows, offsets + rows @ y)]
+        _, sigma, right = np.linalg.svd(tight, full_matrices=True)
+        rank = max(1, int((sigma > 1e-7).sum()))
+        basis = basis @ right[rank:].T
+
+
+def _distinct(rows: Floats, offsets: Floats) -> tuple[Floats, Floats]:
+    """One row for each direction: the one that binds first."""
+    order = np.argsort(offsets, kind="stable")
+    _, first = np.unique(np.round(rows[order], 11), axis=0, return_index=True)
+    keep = np.sort(order[first])
+    return np.ascontiguousarray(rows[keep]), np.ascontiguousarray(offsets[keep])
 
 
 def _over_working_set(

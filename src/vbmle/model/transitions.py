@@ -96,6 +96,13 @@ def compact(phi: Floats) -> Floats | sparse.csr_array:
     return sparse.csr_array(phi)
 
 
+def row_norms(phi: Floats | sparse.csr_array) -> Floats:
+    """Euclidean length of every feature row."""
+    if isinstance(phi, np.ndarray):
+        return np.sqrt(np.einsum("ij,ij->i", phi, phi))
+    return np.sqrt(np.asarray(phi.multiply(phi).sum(axis=1)).ravel())
+
+
 def one_parameter_each(support: sparse.csr_array, num_actions: int) -> Transitions:
     """The tabular layout: transition i has the single coordinate i, with weight 1."""
     pattern = support.copy()

@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from vbmle.common.validation import Floats, fraction, non_negative, one_of, positive
-from vbmle.model.feasible_set import row_norms
 from vbmle.model.mdp import LinearMixtureMDP
+from vbmle.model.transitions import row_norms
 
 FORMS = ("corrected", "printed")
 
