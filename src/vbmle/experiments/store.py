@@ -18,7 +18,6 @@ import platform
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +27,7 @@ import polars as pl
 
 from vbmle.common.validation import Floats, Ints
 from vbmle.experiments import InputError
+from vbmle.experiments.resume_key import code_version, version_of
 from vbmle.experiments.spec import Experiment, Trial, folder_name
 
 FORMAT = "vbmle-record-1"
@@ -35,11 +35,6 @@ UNREADABLE = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, 
 """What reading a damaged file may raise."""
 
 FOREIGN = "other settings, or made by another version of the code"
-
-BYSTANDERS = {"cli.py", "experiments", "report"}
-"""Parts of the package that no number in a record depends on, but for MEASURES. (Seeds are checked themselves.)"""
-
-MEASURES = Path("experiments/measures.py")
 
 TIMINGS = ("seconds",)
 """Columns that differ from run to run: no comparison reads them."""
@@ -224,30 +219,11 @@ def _results(folder: Path, path: Path) -> Results:
 
 
 @cache
-def code_version() -> str:
-    """The version, and a hash of the sources: records made by other code are not mixed with ours."""
-    root = Path(__file__).parents[1]
-    total = hashlib.sha256()
-    for path in sorted(root.rglob("*.py")):
-        part = path.relative_to(root)
-        if part.parts[0] not in BYSTANDERS or part == MEASURES:
-            total.update(part.as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
-    return f"{_version('vbmle')}+{total.hexdigest()[:12]}"
-
-
-@cache
 def about() -> dict[str, str]:
     """Versions and machine."""
-    found = {name: _version(name) for name in ("vbmle", "numpy", "scipy", "numba", "polars")}
+    found = {name: version_of(name) for name in ("vbmle", "numpy", "scipy", "numba", "polars")}
     machine = f"{platform.system()} {platform.machine()}, {os.cpu_count()} processors"
     return found | {"python": platform.python_version(), "machine": machine}
-
-
-def _version(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return "unknown"
 
 
 def _checksum(columns: Mapping[str, Any]) -> str:

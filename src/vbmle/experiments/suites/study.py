@@ -25,9 +25,9 @@ from vbmle.agents.vbmle import VBMLE
 from vbmle.common.validation import Ints
 from vbmle.estimation.likelihood import log_likelihood, value_biased
 from vbmle.experiments.compute import Lost, Workers
+from vbmle.experiments.resume_key import code_version
 from vbmle.experiments.run import Failure
 from vbmle.experiments.spec import Choice, Experiment, Trial, folder_name, seed
-from vbmle.experiments.store import code_version
 from vbmle.planning import planner
 from vbmle.simulation import simulate
 
