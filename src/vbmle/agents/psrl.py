@@ -19,9 +19,10 @@ from typing import Annotated
 
 import numpy as np
 
-from vbmle.agents.base import CountingAgent, Lazy, State, tabular_coordinates
+from vbmle.agents.base import CountingAgent, Lazy, tabular_coordinates
 from vbmle.agents.posterior import Dirichlet, HitAndRun, Sampler
 from vbmle.agents.vbmle import UPDATES
+from vbmle.common.files import Snapshot
 from vbmle.common.validation import Among, Floats, Ints, index, one_of, positive_integer
 from vbmle.estimation.information import Information
 from vbmle.model.mdp import LinearMixtureMDP
@@ -84,12 +85,12 @@ class PSRL(Lazy, CountingAgent):
         room = (room_for_factors(mdp), np.zeros(mdp.num_states))
         plan_at(mdp.flat, self._theta, np.empty(mdp.transitions.count), self._policy, *room)
 
-    def _state(self) -> State:
+    def _snapshot(self) -> Snapshot:
         own = {"theta": self._theta, "policy": self._policy, "drawn_at": np.array(self._drawn_at)}
-        return super()._state() | self._sampler.state() | own
+        return super()._snapshot() | self._sampler.snapshot() | own
 
-    def _restore(self, state: State) -> None:
-        super()._restore(state)
-        self._sampler.restore(state)
-        self._theta, self._drawn_at = state["theta"].copy(), int(state["drawn_at"])
-        self._policy[...] = state["policy"]
+    def _restore(self, snapshot: Snapshot) -> None:
+        super()._restore(snapshot)
+        self._sampler.restore(snapshot)
+        self._theta, self._drawn_at = snapshot["theta"].copy(), int(snapshot["drawn_at"])
+        self._policy[...] = snapshot["policy"]

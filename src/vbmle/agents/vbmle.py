@@ -15,7 +15,8 @@ from typing import Annotated
 
 import numpy as np
 
-from vbmle.agents.base import Lazy, SolvingAgent, State
+from vbmle.agents.base import Lazy, SolvingAgent
+from vbmle.common.files import Snapshot
 from vbmle.common.validation import Among, non_negative, one_of
 from vbmle.estimation.information import Information
 from vbmle.estimation.likelihood import prove
@@ -127,7 +128,7 @@ class ApproximateVBMLE(BiasedAgent):
 
         solver, alpha = self._solver, self.alpha()
         last, best = solver.theta.copy(), -math.inf
-        chosen: State = {}
+        chosen: Snapshot = {}
         for action in range(self.mdp.num_actions):
             row = state * self.mdp.num_actions + action
             value_features(self.mdp.flat, solver.V, row, alpha, self._linear)
@@ -135,6 +136,6 @@ class ApproximateVBMLE(BiasedAgent):
             solver.climb(goal(self.counts, self.settings["ridge"], linear=self._linear))
             if solver.objective > best:
                 best = solver.objective
-                chosen = {name: array.copy() for name, array in solver.state().items()}
+                chosen = {name: array.copy() for name, array in solver.snapshot().items()}
         solver.restore(chosen)
         solver.plan()

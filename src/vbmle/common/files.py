@@ -15,6 +15,9 @@ from scipy import sparse
 
 from vbmle.common.validation import Floats
 
+Snapshot = dict[str, NDArray[Any]]
+"""What has been learnt, as arrays by name: what an agent, or a part of one, saves and goes on from."""
+
 UNREADABLE = (
     OSError,
     ValueError,

@@ -6,11 +6,9 @@ A_t is kept as an inverse and updated by rank one, so that a step costs the squa
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
+from vbmle.common.files import Snapshot
 from vbmle.common.validation import Floats
 from vbmle.model.mdp import LinearMixtureMDP
 
@@ -48,7 +46,7 @@ class Information:
         self._growth[:] = 0.0
         self.due = False
 
-    def state(self) -> dict[str, NDArray[Any]]:
+    def snapshot(self) -> Snapshot:
         """What `restore` continues from."""
         return {
             "information.inverse": self._inverse,
@@ -56,8 +54,8 @@ class Information:
             "information.due": np.array(self.due),
         }
 
-    def restore(self, state: dict[str, NDArray[Any]]) -> None:
+    def restore(self, snapshot: Snapshot) -> None:
         """Continue from a `state`."""
-        self._inverse[...] = state["information.inverse"]
-        self._growth[...] = state["information.growth"]
-        self.due = bool(state["information.due"])
+        self._inverse[...] = snapshot["information.inverse"]
+        self._growth[...] = snapshot["information.growth"]
+        self.due = bool(snapshot["information.due"])

@@ -18,11 +18,9 @@ incumbent stays; at first that is the one found first in the seed's order.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
+from vbmle.common.files import Snapshot
 from vbmle.common.validation import Floats, Ints
 from vbmle.estimation.counts import TransitionCounts
 from vbmle.estimation.starts import Starts
@@ -157,13 +155,13 @@ class Solver:
         arguments = (self.mdp.flat, self._domain, objective, self._pool, self._size)
         self._size = try_switches(*arguments, states, actions, self._p, self._lu)
 
-    def state(self) -> dict[str, NDArray[Any]]:
+    def snapshot(self) -> Snapshot:
         """What the next solve depends on, to be continued exactly by `restore`."""
         arrays = {f"solver.{name}": array for name, array in self._pool._asdict().items()}
         return arrays | {"solver.place": np.array([self._size, self._turn])}
 
-    def restore(self, state: dict[str, NDArray[Any]]) -> None:
+    def restore(self, snapshot: Snapshot) -> None:
         """Continue from a `state`."""
         for name, array in self._pool._asdict().items():
-            array[...] = state[f"solver.{name}"]
-        self._size, self._turn = (int(i) for i in state["solver.place"])
+            array[...] = snapshot[f"solver.{name}"]
+        self._size, self._turn = (int(i) for i in snapshot["solver.place"])

@@ -7,11 +7,9 @@ V changes from sample to sample; the weights w are 1 in UCLK, and inverse varian
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
+from vbmle.common.files import Snapshot
 from vbmle.common.validation import Floats
 from vbmle.model.mdp import LinearMixtureMDP
 
@@ -66,13 +64,13 @@ class Regression:
         expected_feature(self._mdp.flat, self._domain, block, row, V, self._x)
         return block
 
-    def state(self, name: str = "regression") -> dict[str, NDArray[Any]]:
+    def snapshot(self, name: str = "regression") -> Snapshot:
         """What `restore` continues from."""
         parts = {"sigma": self.sigma, "inverse": self.inverse, "b": self.b, "log_det": np.array(self.log_det)}
         return {f"{name}.{key}": value for key, value in parts.items()}
 
-    def restore(self, state: dict[str, NDArray[Any]], name: str = "regression") -> None:
+    def restore(self, snapshot: Snapshot, name: str = "regression") -> None:
         """Continue from a `state`."""
         for key in ("sigma", "inverse", "b"):
-            getattr(self, key)[...] = state[f"{name}.{key}"]
-        self.log_det = float(state[f"{name}.log_det"])
+            getattr(self, key)[...] = snapshot[f"{name}.{key}"]
+        self.log_det = float(snapshot[f"{name}.log_det"])

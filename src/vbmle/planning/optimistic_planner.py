@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from vbmle.common.files import Snapshot
 from vbmle.common.validation import Floats, Ints
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.planning.planner import room_for_factors
@@ -112,21 +112,24 @@ class Optimist:
                 )
         return out.reshape(mdp.num_states, mdp.num_actions, mdp.dimension)
 
-    def state(self) -> dict[str, NDArray[Any]]:
+    def snapshot(self) -> Snapshot:
         """What `restore` continues from."""
         kept = {f"warm.{name}": array for name, array in self._warm._asdict().items()}
         kept |= {"V": self.V, "policy": self.policy, "theta": self.theta}
         kept |= {"error_bound": np.array(self.error_bound), "empty": np.array(self.empty)}
         return {f"optimist.{name}": array for name, array in kept.items()}
 
-    def restore(self, state: dict[str, NDArray[Any]]) -> None:
+    def restore(self, snapshot: Snapshot) -> None:
         """Continue from a `state`."""
-        self._allocate(len(state["optimist.warm.s"]))
+        self._allocate(len(snapshot["optimist.warm.s"]))
         for name, array in self._warm._asdict().items():
-            array[...] = state[f"optimist.warm.{name}"]
-        self.V[...], self.policy[...] = state["optimist.V"], state["optimist.policy"]
-        self.theta[...] = state["optimist.theta"]
-        self.error_bound, self.empty = float(state["optimist.error_bound"]), bool(state["optimist.empty"])
+            array[...] = snapshot[f"optimist.warm.{name}"]
+        self.V[...], self.policy[...] = snapshot["optimist.V"], snapshot["optimist.policy"]
+        self.theta[...] = snapshot["optimist.theta"]
+        self.error_bound, self.empty = (
+            float(snapshot["optimist.error_bound"]),
+            bool(snapshot["optimist.empty"]),
+        )
 
 
 def _solve(flat: Any, p: Floats, policy: Ints, lu: Floats, V: Floats, tolerance: float) -> float:
