@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import re
 import shutil
 import sys
@@ -27,6 +26,7 @@ import gymnasium
 import numpy as np
 
 import vbmle
+from vbmle.common.files import whole_or_absent
 from vbmle.experiments.compute import Lost, Workers
 from vbmle.gym import environment_name
 from vbmle.report.statistics import mean_band, mean_interval
@@ -178,9 +178,8 @@ def run(task: Task) -> dict[str, Any]:
         "seconds": seconds,
     }
     task.file.parent.mkdir(parents=True, exist_ok=True)
-    aside = task.file.with_name(f".{task.file.name}.{os.getpid()}.tmp")
-    aside.write_text(json.dumps(record))
-    os.replace(aside, task.file)
+    with whole_or_absent(task.file) as aside:
+        aside.write_text(json.dumps(record))
     return record
 
 

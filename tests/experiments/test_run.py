@@ -14,6 +14,7 @@ from rich.console import Console
 from sweeps import NETWORK, PLAIN, fake, go, same, small
 
 import vbmle
+from vbmle.common.files import path_aside
 from vbmle.experiments import InputError, catalogue, progress
 from vbmle.experiments.compute import Workers
 from vbmle.experiments.progress import Bars, Lines
@@ -152,7 +153,7 @@ def test_a_full_disk_stops_the_run_and_keeps_what_is_complete(tmp_path: Path):
     store = Store(tmp_path, experiment)
     unlucky = experiment.plan()[2]
     store.path(unlucky).parent.mkdir(parents=True)
-    store.path(unlucky).with_suffix(".part").symlink_to("/dev/full")
+    path_aside(store.path(unlucky)).symlink_to("/dev/full")
     with pytest.raises(Stopped, match="No space left") as caught:
         go(experiment, tmp_path)
     assert str(store.path(unlucky)) in str(caught.value)

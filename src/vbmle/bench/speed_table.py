@@ -6,7 +6,6 @@ import csv
 import io
 import json
 import math
-import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -14,6 +13,8 @@ from typing import Any
 
 from rich.table import Table
 from rich.text import Text
+
+from vbmle.common.files import whole_or_absent
 
 MET, MISSED, REPORTED = "met", "missed", "reported"
 COLOURS = {MET: "green", MISSED: "bold red", REPORTED: "dim"}
@@ -129,18 +130,17 @@ def write(folder: Path, rows: Sequence[Row], about: dict[str, Any]) -> None:
     """bench.json with everything, bench.csv and bench.md with the table; written aside first and then renamed."""
     missed = sum(row.verdict == MISSED for row in rows)
     document = {"about": about, "missed": missed, "rows": [row.as_dict() for row in rows]}
-    _replace(folder / "bench.json", json.dumps(document, indent=1, allow_nan=False) + "\n")
-    _replace(folder / "bench.md", as_markdown(rows))
+    _write(folder / "bench.json", json.dumps(document, indent=1, allow_nan=False) + "\n")
+    _write(folder / "bench.md", as_markdown(rows))
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["section", "measure", "case", "value", "unit", "target", "verdict"])
     for row in rows:
         figures = [repr(row.value), row.unit, row.aim, row.verdict]
         writer.writerow([row.section, row.measure, row.case, *figures])
-    _replace(folder / "bench.csv", text.getvalue())
+    _write(folder / "bench.csv", text.getvalue())
 
 
-def _replace(path: Path, text: str) -> None:
-    aside = path.with_name(path.name + ".part")
-    aside.write_text(text)
-    os.replace(aside, path)
+def _write(path: Path, text: str) -> None:
+    with whole_or_absent(path) as aside:
+        aside.write_text(text)

@@ -1,4 +1,4 @@
-"""Arrays on disk: .npz without pickle, written aside and renamed, refused with one line when damaged."""
+"""Files that are whole or absent; arrays on disk, as .npz without pickle, refused with one line when damaged."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import json
 import os
 import zipfile
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -32,18 +34,32 @@ UNREADABLE = (
 """What NumPy, zipfile and json raise for a file that is damaged or of another kind."""
 
 
-def save_npz(path: str | os.PathLike[str], arrays: dict[str, NDArray[Any]]) -> None:
-    """Write arrays aside and rename, so that a file is whole or absent."""
-    target = Path(path)
-    aside = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+def path_aside(path: Path) -> Path:
+    """Where this process writes what is to become `path`."""
+    return path.with_name(f".{path.name}.{os.getpid()}.part")
+
+
+@contextmanager
+def whole_or_absent(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """A path to write to, renamed to `path` in the end: whatever happens, the file is whole, as before, or absent."""
+    aside = path_aside(Path(path))
     try:
-        with open(aside, "wb") as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-            for name, array in arrays.items():
-                with archive.open(f"{name}.npy", "w", force_zip64=True) as entry:
-                    np.lib.format.write_array(entry, np.asarray(array, order="C"), allow_pickle=False)
-        os.replace(aside, target)
+        yield aside
+        os.replace(aside, path)
     finally:
         aside.unlink(missing_ok=True)
+
+
+def save_npz(path: str | os.PathLike[str], arrays: dict[str, NDArray[Any]]) -> None:
+    """Write arrays by name, compressed."""
+    with (
+        whole_or_absent(path) as aside,
+        open(aside, "wb") as file,
+        zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive,
+    ):
+        for name, array in arrays.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as entry:
+                np.lib.format.write_array(entry, np.asarray(array, order="C"), allow_pickle=False)
 
 
 def load_npz(

@@ -25,6 +25,7 @@ import msgspec
 import numpy as np
 import polars as pl
 
+from vbmle.common.files import whole_or_absent
 from vbmle.common.validation import Floats, Ints
 from vbmle.experiments import InputError
 from vbmle.experiments.resume_key import code_version, version_of
@@ -111,7 +112,8 @@ class Store:
         }
         try:
             self.home.mkdir(parents=True, exist_ok=True)
-            _replace(self.home / "experiment.json", json.dumps(note, indent=1).encode())
+            with whole_or_absent(self.home / "experiment.json") as aside:
+                aside.write_text(json.dumps(note, indent=1))
         except OSError as error:
             raise InputError(f"--out {self.folder}: cannot write there ({error.strerror})") from None
 
@@ -134,7 +136,8 @@ class Store:
         # in memory first: after an interrupt a thread of polars may go on writing
         content = io.BytesIO()
         frame.write_parquet(content, metadata={"vbmle": json.dumps(meta)})
-        _replace(path, content.getvalue())
+        with whole_or_absent(path) as aside:
+            aside.write_bytes(content.getvalue())
 
     def read(self, trial: Trial) -> Record:
         """The record of a trial; DamagedError or ForeignError if what is there is not it."""
@@ -231,12 +234,3 @@ def _checksum(columns: Mapping[str, Any]) -> str:
     for name, column in columns.items():
         total.update(name.encode() + b"\0" + np.ascontiguousarray(column, dtype=np.float64).tobytes())
     return total.hexdigest()
-
-
-def _replace(path: Path, content: bytes) -> None:
-    part = path.with_suffix(".part")
-    try:
-        part.write_bytes(content)
-        os.replace(part, path)
-    finally:
-        part.unlink(missing_ok=True)

@@ -22,6 +22,7 @@ import msgspec
 import numpy as np
 
 from vbmle.agents.vbmle import VBMLE
+from vbmle.common.files import whole_or_absent
 from vbmle.common.validation import Ints
 from vbmle.estimation.likelihood import log_likelihood, value_biased
 from vbmle.experiments.compute import Lost, Workers
@@ -243,9 +244,8 @@ def _keep(task: Audit, findings: list[Finding], folder: Path) -> None:
     path = _path(task, folder)
     path.parent.mkdir(parents=True, exist_ok=True)
     note = {"fingerprint": _fingerprint(task), "findings": msgspec.to_builtins(findings)}
-    part = path.with_suffix(".part")
-    part.write_text(json.dumps(note, indent=1))
-    part.replace(path)
+    with whole_or_absent(path) as aside:
+        aside.write_text(json.dumps(note, indent=1))
 
 
 def read_audit(task: Audit, folder: Path) -> list[Finding] | None:
