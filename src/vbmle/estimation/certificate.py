@@ -15,6 +15,7 @@ from vbmle.common.validation import Floats, Ints
 from vbmle.estimation.starts import block_vertices
 from vbmle.kernels.layout import Objective
 from vbmle.model.mdp import LinearMixtureMDP
+from vbmle.planning.optimistic_planner import best_successors
 
 MAX_FREE = 6  # free coordinates up to which P is triangulated
 MAX_VERTICES = 400
@@ -66,12 +67,9 @@ def upper_bound(
 
 def optimistic_value(mdp: LinearMixtureMDP) -> Floats:
     """V of a controller who also picks, in every row, the most favourable successor: at least V* for any theta."""
-    rows = mdp.transitions
-    extra = mdp.transition_reward if len(mdp.transition_reward) else 0.0
     V = np.full(mdp.num_states, 1.0 / (1.0 - mdp.discount))
     for _ in range(int(np.ceil(np.log(1e-3) / np.log(mdp.discount)))):
-        Q = mdp.row_reward + np.maximum.reduceat(extra + mdp.discount * V[rows.successor], rows.indptr[:-1])
-        V = np.minimum(V, Q.reshape(mdp.num_states, mdp.num_actions).max(axis=1))
+        V = np.minimum(V, best_successors(mdp, V)[1])
     return V
 
 

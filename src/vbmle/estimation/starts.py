@@ -10,6 +10,7 @@ from vbmle.common.validation import Floats, Ints
 from vbmle.kernels.layout import Domain
 from vbmle.model.feasible_set import Block
 from vbmle.model.mdp import LinearMixtureMDP
+from vbmle.planning.optimistic_planner import best_successors
 
 FEW = 64  # up to this many vertices, or neighbouring policies, all are tried
 SOME = 8  # how many starts, and actions, a quick survey tries
@@ -190,14 +191,10 @@ def _best_everywhere(mdp: LinearMixtureMDP) -> Floats:
     Optimistic value iteration lets every (s, a) row move to the best successor it has; each block then takes
     its vertex that is best for those values, weighted equally over the rows it governs.
     """
-    rows = mdp.transitions
-    V, gain = np.zeros(mdp.num_states), np.zeros(rows.count)
-    extra = mdp.transition_reward if len(mdp.transition_reward) else 0.0
+    V, gain = np.zeros(mdp.num_states), np.zeros(mdp.transitions.count)
     for _ in range(int(np.ceil(np.log(1e-4 * (1 - mdp.discount)) / np.log(mdp.discount)))):
-        gain = extra + mdp.discount * V[rows.successor]
-        Q = mdp.row_reward + np.maximum.reduceat(gain, rows.indptr[:-1])
-        V = Q.reshape(mdp.num_states, mdp.num_actions).max(axis=1)
-    weight = np.asarray(rows.phi.T @ gain)
+        gain, V = best_successors(mdp, V)
+    weight = np.asarray(mdp.transitions.phi.T @ gain)
     parts = []
     for block in mdp.polytope.blocks:
         if block.dimension:

@@ -132,6 +132,18 @@ class Optimist:
         )
 
 
+def best_successors(mdp: LinearMixtureMDP, V: Floats) -> tuple[Floats, Floats]:
+    """One sweep of a controller who also picks, in every row, the best successor: at least T V for any theta.
+
+    Returns what each transition is worth, reward by transition + gamma V(s'), and the new V.
+    """
+    rows = mdp.transitions
+    extra = mdp.transition_reward if len(mdp.transition_reward) else 0.0
+    worth = extra + mdp.discount * V[rows.successor]
+    Q = mdp.row_reward + np.maximum.reduceat(worth, rows.indptr[:-1])
+    return worth, Q.reshape(mdp.num_states, mdp.num_actions).max(axis=1)
+
+
 def _solve(flat: Any, p: Floats, policy: Ints, lu: Floats, V: Floats, tolerance: float) -> float:
     """The optimal policy and value for fixed probabilities; returns the error of V."""
     from vbmle.kernels import value
