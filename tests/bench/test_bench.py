@@ -17,7 +17,6 @@ from rich.console import Console
 
 from vbmle import VBMLE, World, log_likelihood, plan, value_biased
 from vbmle.bench import certificates, large_models, paper_world, rivals, scaling, stopwatch, tabular
-from vbmle.bench.launch import ONE_THREAD
 from vbmle.bench.slsqp import Problem, Slsqp
 from vbmle.bench.speed_table import (
     MET,
@@ -31,6 +30,7 @@ from vbmle.bench.speed_table import (
     write,
 )
 from vbmle.bench.walks import BATCH, FlooredWalk, Walk, take_turns
+from vbmle.common.threads import ONE_THREAD
 from vbmle.experiments import catalogue
 from vbmle.simulation import simulate
 from vbmle.worlds import hypercube, random_network, riverswim

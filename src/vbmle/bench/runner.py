@@ -18,9 +18,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from vbmle.agents.vbmle import VBMLE
 from vbmle.bench import certificates, large_models, paper_world, rivals, scaling, tabular
 from vbmle.bench.effort import FULL, QUICK, Effort
-from vbmle.bench.launch import ONE_THREAD
 from vbmle.bench.speed_table import MISSED, Row, as_table, write
 from vbmle.bench.walks import FlooredWalk, Walk
+from vbmle.common.threads import ONE_THREAD
 from vbmle.worlds import random_network, riverswim
 
 COMPILING = "compiling (first run only)"
