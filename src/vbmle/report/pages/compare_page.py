@@ -14,13 +14,13 @@ from vbmle.experiments.store import load
 from vbmle.experiments.suites.compare import AGENTS, REFERENCE, SUFFIX, Chosen
 from vbmle.report import statistics, tables, world_runs
 from vbmle.report.statistics import Interval
+from vbmle.report.styles import BLUE, RED
 from vbmle.report.world_runs import WorldRuns
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 WINS, TIES, LOSES = "wins", "ties", "loses"
-BLUE, ORANGE = "#0072B2", "#D55E00"
 HEADINGS = {
     "world": "world",
     "agent": "agent",
@@ -175,13 +175,13 @@ def draw(world: WorldRuns, lines: Sequence[Line]) -> Figure:
     axes = figure.subplots()
     for place, line in enumerate(ordered):
         for found, shift, color, marker in (
-            (line.untuned, 0.16, ORANGE, "o"),
+            (line.untuned, 0.16, RED, "o"),
             (line.tuned, -0.16, BLUE, "D"),
         ):
             if found is not None:
                 axes.plot([found.low, found.high], [place + shift] * 2, color=color, linewidth=2.0, alpha=0.6)
                 axes.plot(found.value, place + shift, marker, color=color, markersize=6)
-    axes.plot([], [], "o", color=ORANGE, label="as it comes")
+    axes.plot([], [], "o", color=RED, label="as it comes")
     axes.plot([], [], "D", color=BLUE, label="tuned on other seeds")
     largest = max(
         line.untuned.high if np.isfinite(line.untuned.high) else line.untuned.value for line in lines

@@ -25,6 +25,7 @@ from vbmle.experiments.suites.study import (
 from vbmle.report import statistics, tables, world_runs
 from vbmle.report.charts import thin
 from vbmle.report.comparisons import SAME
+from vbmle.report.styles import BLUE, GREEN, INK, ORANGE, RED, SKY
 from vbmle.report.tables import Row, Value, text
 from vbmle.report.world_runs import Runs, WorldRuns
 
@@ -35,23 +36,20 @@ if TYPE_CHECKING:
 HIT = 1e-6
 """The relative distance from the maximum at which a search counts as having found it."""
 
-BLUE, ORANGE, GREEN, BLACK = "#0072B2", "#D55E00", "#009E73", "#000000"
-PALE_BLUE, PALE_ORANGE = "#56B4E9", "#E69F00"
-
-# Okabe and Ito's palette; the line's style says the same again.
+# The line's style says the same again.
 ACCURACY: dict[str, tuple[str, str, Any]] = {
-    LOCAL: ("local: from the last theta", ORANGE, "--"),
+    LOCAL: ("local: from the last theta", RED, "--"),
     FEW: ("few: last, most likely, middle", GREEN, "-."),
     GLOBAL: ("global: all known basins", BLUE, "-"),
 }
 SCHEDULE: dict[str, tuple[str, str, Any]] = {
-    "0.1 sqrt(t)": ("0.1 √t", PALE_BLUE, ":"),
+    "0.1 sqrt(t)": ("0.1 √t", SKY, ":"),
     GLOBAL: ("√t (the paper's)", BLUE, "-"),
     "10 sqrt(t)": ("10 √t", BLUE, "--"),
-    "0.3 log(1+t)": ("0.3 log(1+t)", PALE_ORANGE, ":"),
-    "log(1+t)": ("log(1+t)", ORANGE, "-"),
-    "3 log(1+t)": ("3 log(1+t)", ORANGE, "--"),
-    NO_BIAS: ("no bias (maximum likelihood)", BLACK, (0, (1, 1.5))),
+    "0.3 log(1+t)": ("0.3 log(1+t)", ORANGE, ":"),
+    "log(1+t)": ("log(1+t)", RED, "-"),
+    "3 log(1+t)": ("3 log(1+t)", RED, "--"),
+    NO_BIAS: ("no bias (maximum likelihood)", INK, (0, (1, 1.5))),
 }
 """By agent: what it is called in a figure, colour and line."""
 

@@ -16,14 +16,15 @@ import numpy as np
 from vbmle.common.validation import Floats, Ints
 from vbmle.model.world import World
 from vbmle.planning import planner
+from vbmle.report.styles import BLUE, GREEN, INK, ORANGE, PINK, RED, SKY, YELLOW
 from vbmle.worlds.labels import Labels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Okabe and Ito's palette, which the colour-blind can tell apart; text and place say the same again.
-COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#F0E442", "#000000")
+# Text and place say the same again.
+ACTIONS = (BLUE, ORANGE, GREEN, PINK, RED, SKY, YELLOW, INK)
 VALUES = "cividis"
 MOST_NODES = 40
 """A graph of more states than this cannot be read: it becomes a curve over the numbers of the states."""
@@ -121,7 +122,7 @@ def _curve(labels: Labels, V: Floats, policy: Ints) -> Figure:
     played = sorted(set(policy[states].tolist()))
     for action in played:
         at = x[policy[states] == action]
-        below.bar(at, 0.8, width=1.0, bottom=played.index(action) - 0.4, color=COLOURS[action % len(COLOURS)])
+        below.bar(at, 0.8, width=1.0, bottom=played.index(action) - 0.4, color=ACTIONS[action % len(ACTIONS)])
     below.set_yticks(range(len(played)), [labels.actions[action] for action in played])
     below.set(xlabel=labels.x, ylabel="best action", xlim=(-0.5, len(x) - 0.5))
     below.grid(axis="x", alpha=0.3)
@@ -135,7 +136,7 @@ def _maps(labels: Labels, V: Floats, policy: Ints) -> Figure:
 
     figure = _figure(11.0, 4.2 * len(labels.panels))
     axes = figure.subplots(len(labels.panels), 2, squeeze=False)
-    colours = ListedColormap([COLOURS[a % len(COLOURS)] for a in range(len(labels.actions))])
+    colours = ListedColormap([ACTIONS[a % len(ACTIONS)] for a in range(len(labels.actions))])
     for (left, right), (title, grid) in zip(axes, labels.panels.items(), strict=True):
         left.imshow(policy[grid], cmap=colours, vmin=-0.5, vmax=len(labels.actions) - 0.5, aspect="auto")
         image = right.imshow(V[grid], cmap=VALUES, aspect="auto")
@@ -148,7 +149,7 @@ def _maps(labels: Labels, V: Floats, policy: Ints) -> Figure:
             axis.set_yticks(marks, (rows - marks).tolist())
             axis.set_xticks(days, (days + 1).tolist())
     played = sorted({int(policy[state]) for grid in labels.panels.values() for state in grid.ravel()})
-    handles = [Patch(color=COLOURS[a % len(COLOURS)], label=labels.actions[a]) for a in played]
+    handles = [Patch(color=ACTIONS[a % len(ACTIONS)], label=labels.actions[a]) for a in played]
     figure.legend(handles=handles, loc="outside lower center", ncols=len(played), frameon=False)
     return figure
 
