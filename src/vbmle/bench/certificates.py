@@ -27,7 +27,7 @@ SECTION = "certificates"
 GAP = 1e-2  # relative to 1 + |f|
 SECONDS = 2.0
 SHARE = 0.95
-SAME = 1e-6
+SAME_MAXIMUM = 1e-6
 BIASES = (1.0, 10.0)
 """Multiples of sqrt(t)."""
 
@@ -112,7 +112,7 @@ def summarise(outcomes: dict[str, list[Outcome]]) -> list[Row]:
     closed = "closed to 1e-2 (1+|f|) within 2 s"
     seconds = [outcome.seconds for outcome in counted]
     by_kind = {kind: _closed(outcomes[kind]) for kind in KINDS}
-    tight = float(np.mean([outcome.gap <= 2.0 * SAME for outcome in counted]))
+    tight = float(np.mean([outcome.gap <= 2.0 * SAME_MAXIMUM for outcome in counted]))
 
     def row(measure: str, value: float, unit: str = "share") -> Row:
         return Row(SECTION, measure, case, value, unit)
@@ -136,4 +136,4 @@ def _closed(outcomes: list[Outcome]) -> float:
 
 
 def _hits(outcomes: list[Outcome]) -> float:
-    return float(np.mean([o.miss <= SAME for o in outcomes]))
+    return float(np.mean([o.miss <= SAME_MAXIMUM for o in outcomes]))

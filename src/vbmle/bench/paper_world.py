@@ -16,10 +16,10 @@ from vbmle.model.world import World
 from vbmle.worlds import random_network
 
 SECTION = "the paper's world"
-LARGE = 20
+LARGE_DIMENSION = 20
 """From this dimension on the baseline takes most of a second, and is measured in fewer steps."""
 
-SAME = 1e-6
+SAME_OBJECTIVE = 1e-6
 """Objectives closer than this, relative to 1 + |f|, count as equal."""
 
 
@@ -84,7 +84,7 @@ class Sample:
 def measure(case: Case, effort: Effort, tick: Callable[[], None] = lambda: None) -> list[Row]:
     """The rows of one case; `tick` is called once per world."""
     sample, horizon = Sample(), effort.horizon
-    count = effort.large_baseline_steps if case.dimension >= LARGE else effort.baseline_steps
+    count = effort.large_baseline_steps if case.dimension >= LARGE_DIMENSION else effort.baseline_steps
     compared = {int(t) for t in (np.arange(count) + 0.5) * horizon / count}
     for seed in range(effort.worlds):
         world = case.world(seed)
@@ -142,8 +142,8 @@ def _against_slsqp(case: Case, walks: list[ComparedWalk], step: float) -> list[R
     slsqp = median(answer.seconds for answer in answers)
     compared = {
         "steps": float(len(answers)),
-        "ours_ahead": float((lead > SAME).mean()),
-        "slsqp_ahead": float((lead < -SAME).mean()),
+        "ours_ahead": float((lead > SAME_OBJECTIVE).mean()),
+        "slsqp_ahead": float((lead < -SAME_OBJECTIVE).mean()),
         "slsqp_most_ahead": float(max(-lead.min(), 0.0)),
         "slsqp_gave_up": float(np.mean([not answer.success for answer in answers])),
     }
@@ -161,7 +161,7 @@ def _against_slsqp(case: Case, walks: list[ComparedWalk], step: float) -> list[R
             SECTION,
             "steps in which it ends at least as high as SLSQP",
             case.name,
-            float((lead >= -SAME).mean()),
+            float((lead >= -SAME_OBJECTIVE).mean()),
             "share",
             None,
             compared,

@@ -25,7 +25,7 @@ from vbmle.model.mdp import LinearMixtureMDP
 INSIDE = 0.01
 """How much of the interior point is mixed into the start."""
 
-LEAST = 1e-12
+LEAST_PROBABILITY = 1e-12
 """Probabilities below count as this inside the logarithm: SLSQP steps out of the feasible set on its way."""
 
 
@@ -74,7 +74,7 @@ class Slsqp:
     def objective(self, problem: Problem, theta: Floats) -> tuple[float, Floats]:
         """f(theta) and its gradient."""
         n = problem.counts.values
-        p = np.maximum(self.phi @ theta, LEAST)
+        p = np.maximum(self.phi @ theta, LEAST_PROBABILITY)
         V, slope = self.value(problem.state, theta)
         f = n @ np.log(p) - 0.5 * problem.ridge * theta @ theta + problem.bias * V
         return float(f), self.phi.T @ (n / p) - problem.ridge * theta + problem.bias * slope

@@ -35,7 +35,7 @@ from vbmle.planning.planner import DENSE_STATES, evaluate, require_policy
 TIE = 1e-9
 """Advantages up to this, relative to 1/(1-gamma), count as none: what rounding can make of a tie."""
 
-ROUNDS = 60
+VALUE_ROUNDS = 60
 """Of bounding the value by its error and the error by the value."""
 
 
@@ -129,7 +129,7 @@ class _Expansion:
         reach = likely.reach(functionals)
         up = np.array([likely.support(c, r) for c, r in zip(functionals, reach, strict=True)])
         down = np.array([likely.support(-c, r) for c, r in zip(functionals, reach, strict=True)])
-        for _ in range(ROUNDS):
+        for _ in range(VALUE_ROUNDS):
             size = np.maximum(high - self.V, self.V - low)
             rest = self._mdp.discount * self._inverse @ self._second(size)[self._played]
             high = np.minimum(high, self.V + up + rest)

@@ -40,7 +40,7 @@ from vbmle.kernels.layout import Objective
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.planning.optimistic_planner import Ellipsoid
 
-ROUNDS = 6  # of bounding probabilities by the ellipsoid and the ellipsoid by probabilities
+ELLIPSOID_ROUNDS = 6  # of bounding probabilities by the ellipsoid and the ellipsoid by probabilities
 SLACK = 1e-3  # share of the radius that is given to the diameter of P, so that matrices have inverses
 CLOSE = 0.02  # relative: how near to the level a support point has to be; its bound errs by the square of it
 SOLVES = 14  # at most, for one support point
@@ -145,7 +145,7 @@ class LikelihoodSet:
     def _fit(self) -> None:
         """Bound probabilities and fit the ellipsoid, in turn."""
         n, room = self.counts.values, SLACK / (1.0 + SLACK) * self._square
-        for _ in range(ROUNDS):
+        for _ in range(ELLIPSOID_ROUNDS):
             high = np.minimum(self.p + self.probability_reach, 1.0)
             weight = np.where(n > 0.0, n / np.maximum(self.p * high, 1e-300), 0.0)
             for part in self._parts:

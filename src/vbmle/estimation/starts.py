@@ -12,9 +12,9 @@ from vbmle.model.feasible_set import Block
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.planning.optimistic_planner import best_successors
 
-FEW = 64  # up to this many vertices, or neighbouring policies, all are tried
-SOME = 8  # how many starts, and actions, a quick survey tries
-STEPS = 12  # of hit-and-run between two random points
+TRY_ALL = 64  # up to this many vertices, or neighbouring policies, all are tried
+SURVEY = 8  # how many starts, and actions, a quick survey tries
+HIT_AND_RUN_STEPS = 12  # of hit-and-run between two random points
 NEAR = 0.95  # how near the boundary a start stands: 1 is on it, 0 the interior point
 VERTEX_LIMIT = (4, 400)  # free coordinates and rows up to which vertices are enumerated
 
@@ -44,7 +44,7 @@ class Starts:
 
     def some(self, incumbent: Floats, likely: Floats) -> Floats:
         """The first of them."""
-        return self.all(incumbent, likely)[:SOME]
+        return self.all(incumbent, likely)[:SURVEY]
 
     def one(self, turn: int, incumbent: Floats) -> Floats:
         """One start, in rotation."""
@@ -57,13 +57,13 @@ class Starts:
         """Pairs (state, action) to try against the incumbent's policy: all where they are few."""
         actions = self._mdp.num_actions
         pairs = self._pairs
-        if len(pairs) > FEW:
-            pairs = np.concatenate([pairs[pairs // actions == state], pairs[: FEW // 2]])
+        if len(pairs) > TRY_ALL:
+            pairs = np.concatenate([pairs[pairs // actions == state], pairs[: TRY_ALL // 2]])
         return pairs // actions, pairs % actions
 
     def actions(self, state: int) -> tuple[Ints, Ints]:
         """Every action in the state at hand, up to a limit."""
-        actions = np.arange(min(self._mdp.num_actions, SOME))
+        actions = np.arange(min(self._mdp.num_actions, SURVEY))
         return np.full(len(actions), state), actions
 
     def one_switch(self, turn: int, state: int) -> tuple[Ints, Ints]:
@@ -92,7 +92,7 @@ def _anchors(mdp: LinearMixtureMDP) -> Floats:
     corners = [block_vertices(block) if _small(block) else np.zeros((0, block.dimension)) for block in blocks]
     count = np.prod([float(max(1, len(c))) for c in corners])
     complete = all(len(c) or block.dimension == 0 for c, block in zip(corners, blocks, strict=True))
-    if complete and count <= FEW:
+    if complete and count <= TRY_ALL:
         parts = [c if len(c) else np.zeros((1, 0)) for c in corners]
         return np.array([np.concatenate(choice) for choice in product(*parts)])
     if len(blocks) > 1:
@@ -174,7 +174,7 @@ def _random_points(mdp: LinearMixtureMDP, rng: np.random.Generator, count: int) 
 def _hit_and_run(block: Block, rng: np.random.Generator, count: int) -> Floats:
     y, out = np.zeros(block.dimension), []
     for _ in range(count):
-        for _ in range(min(STEPS, 2 * block.dimension + 2)):
+        for _ in range(min(HIT_AND_RUN_STEPS, 2 * block.dimension + 2)):
             direction = rng.normal(size=block.dimension)
             slack, rate = block.offsets + block.rows @ y, block.rows @ direction
             with np.errstate(divide="ignore"):

@@ -14,10 +14,10 @@ from vbmle.report.texts import Text
 from vbmle.report.world_runs import Runs, Sweep, WorldRuns
 
 TAUS = np.geomspace(1e-4, 2.0, 50)
-WIDE = 8.0
+WIDE_AXIS = 8.0
 """An axis whose values span more than this factor is logarithmic."""
 
-MANY = 30.0
+WIDE_REGRET = 30.0
 """The same for regret, whose differences near 0 matter less."""
 
 SIZES = {"states": "states S", "actions": "actions A", "dimension": "dimension d"}
@@ -71,7 +71,7 @@ def along(sweep: Sweep) -> Chart:
         here = [(v, w) for v, w in zip(sweep.values, sweep.worlds, strict=True) if agent in w.agents]
         series.append(_points(agent, [value for value, _ in here], [w.agents[agent].final for _, w in here]))
     heights = np.concatenate([line.y for line in series])
-    scale = "symlog" if np.max(heights) > MANY * max(np.min(heights), 1e-12) else "linear"
+    scale = "symlog" if np.max(heights) > WIDE_REGRET * max(np.min(heights), 1e-12) else "linear"
     horizon = sweep.worlds[0].horizon
     panel = Panel(
         "points",
@@ -79,7 +79,7 @@ def along(sweep: Sweep) -> Chart:
         name,
         f"regret at t = {horizon} (units of reward)",
         series,
-        _scale(sweep.values, WIDE),
+        _scale(sweep.values, WIDE_AXIS),
         scale,
     )
     fixed = ", ".join(f"{key} = {value}" for key, value in sweep.fixed.items())

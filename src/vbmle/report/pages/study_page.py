@@ -24,7 +24,7 @@ from vbmle.experiments.suites.study import (
 )
 from vbmle.report import statistics, tables, world_runs
 from vbmle.report.charts import thin
-from vbmle.report.comparisons import SAME
+from vbmle.report.comparisons import SAME_REGRET
 from vbmle.report.styles import BLUE, GREEN, INK, ORANGE, RED, SKY
 from vbmle.report.tables import Row, Value, text
 from vbmle.report.world_runs import Runs, WorldRuns
@@ -159,7 +159,7 @@ def draw_schedule(study: Study) -> Figure:
     figure, panels = _panels(study, SCHEDULE, "The weight of the bias, alpha(t), with the global search")
     for label, axes in panels.items():
         final = [runs.final.max() for agent, runs in study.worlds[label].agents.items() if agent in SCHEDULE]
-        nothing = sum(loss <= SAME for loss in final)
+        nothing = sum(loss <= SAME_REGRET for loss in final)
         if 1 < nothing < len(final):
             note = f"{nothing} of {len(final)} lost nothing"
             axes.text(0.03, 0.99, note, transform=axes.transAxes, va="top", fontsize="small", color="0.25")
@@ -200,9 +200,9 @@ def _panels(
 
 def _from_nothing(axes: Axes, highest: float) -> None:
     """Let the axis begin a little below 0, with room for a note above; say so where there is nothing to see."""
-    top = 1.12 * axes.get_ylim()[1] if highest > SAME else 1.0
+    top = 1.12 * axes.get_ylim()[1] if highest > SAME_REGRET else 1.0
     axes.set_ylim(-0.03 * top, top)
-    if highest <= SAME:
+    if highest <= SAME_REGRET:
         axes.set_yticks([0.0])
         axes.text(0.5, 0.5, "nothing lost in any trial", transform=axes.transAxes, ha="center", color="0.25")
 
@@ -233,7 +233,7 @@ def _certified(world: WorldRuns) -> tuple[statistics.Interval, int, int]:
     one, two = world.agents[CERTIFIED], world.agents[GLOBAL]
     shared = world.shared(CERTIFIED, GLOBAL)
     rows = [runs.regret[np.searchsorted(runs.trials, shared)] for runs in (one, two)]
-    same = (abs(rows[0] - rows[1]) <= SAME).all(axis=1).sum()
+    same = (abs(rows[0] - rows[1]) <= SAME_REGRET).all(axis=1).sum()
     return statistics.mean_interval(rows[0][:, -1] - rows[1][:, -1]), int(same), len(shared)
 
 
@@ -284,7 +284,7 @@ def _difference(world: WorldRuns, one: str, two: str) -> str:
     if not len(shared):
         return "has no trial in common"
     gaps = world.agents[one].at(shared) - world.agents[two].at(shared)
-    if (abs(gaps) <= SAME).all():
+    if (abs(gaps) <= SAME_REGRET).all():
         return "the same in every trial"
     found = statistics.mean_interval(gaps)
     interval = f"{text(abs(found.value))} {'more' if found.value > 0 else 'less'}"
@@ -321,7 +321,7 @@ def _ranking(world: WorldRuns) -> str:
     order = sorted(means, key=lambda agent: means[agent])
     if not order:
         return "no trial is complete yet"
-    if means[order[-1]] <= SAME:
+    if means[order[-1]] <= SAME_REGRET:
         return "no schedule lost anything"
     best, parts = order[0], []
     for agent in order:

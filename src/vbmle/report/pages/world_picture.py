@@ -24,18 +24,18 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 # Text and place say the same again.
-ACTIONS = (BLUE, ORANGE, GREEN, PINK, RED, SKY, YELLOW, INK)
-VALUES = "cividis"
+ACTION_COLOURS = (BLUE, ORANGE, GREEN, PINK, RED, SKY, YELLOW, INK)
+VALUE_COLOURS = "cividis"
 MOST_NODES = 40
 """A graph of more states than this cannot be read: it becomes a curve over the numbers of the states."""
 
-LEAST = 0.02
+LEAST_DRAWN = 0.02
 """Transitions less likely than this are left out of a graph."""
 
 ENDS = ("H", "G", "goal", "cliff")
 """Marks of places where nothing is decided."""
 
-LARGE = 12
+LARGE_GRID = 12
 """Grids with more columns than this have no numbers in their cells."""
 
 
@@ -84,7 +84,7 @@ def _grids(labels: Labels, V: Floats, policy: Ints) -> Figure:
     shown = V[np.concatenate([grid.ravel() for grid in labels.panels.values()])]
     low, high = np.nanmin(shown), np.nanmax(shown)
     for axis, (title, grid) in zip(axes, labels.panels.items(), strict=True):
-        image = axis.imshow(V[grid], cmap=VALUES, vmin=low, vmax=high)
+        image = axis.imshow(V[grid], cmap=VALUE_COLOURS, vmin=low, vmax=high)
         axis.set(title=title, xticks=[], yticks=[], facecolor="0.25")
         axis.set_xticks(np.arange(columns + 1) - 0.5, minor=True)
         axis.set_yticks(np.arange(rows + 1) - 0.5, minor=True)
@@ -94,7 +94,7 @@ def _grids(labels: Labels, V: Floats, policy: Ints) -> Figure:
             bright = V[state] - low > 0.6 * (high - low)
             mark = (labels.marks or {}).get(int(state), "")
             glyph = "" if mark in ENDS else labels.glyphs[policy[state]]
-            number = f"{V[state]:.3g}" if columns <= LARGE and np.isfinite(V[state]) else ""
+            number = f"{V[state]:.3g}" if columns <= LARGE_GRID and np.isfinite(V[state]) else ""
             _cell(axis, (column, row), (mark, glyph, number), "black" if bright else "white")
     figure.colorbar(image, ax=axes.tolist(), label=f"value ({labels.unit})", shrink=0.8)
     return figure
@@ -122,7 +122,13 @@ def _curve(labels: Labels, V: Floats, policy: Ints) -> Figure:
     played = sorted(set(policy[states].tolist()))
     for action in played:
         at = x[policy[states] == action]
-        below.bar(at, 0.8, width=1.0, bottom=played.index(action) - 0.4, color=ACTIONS[action % len(ACTIONS)])
+        below.bar(
+            at,
+            0.8,
+            width=1.0,
+            bottom=played.index(action) - 0.4,
+            color=ACTION_COLOURS[action % len(ACTION_COLOURS)],
+        )
     below.set_yticks(range(len(played)), [labels.actions[action] for action in played])
     below.set(xlabel=labels.x, ylabel="best action", xlim=(-0.5, len(x) - 0.5))
     below.grid(axis="x", alpha=0.3)
@@ -136,10 +142,10 @@ def _maps(labels: Labels, V: Floats, policy: Ints) -> Figure:
 
     figure = _figure(11.0, 4.2 * len(labels.panels))
     axes = figure.subplots(len(labels.panels), 2, squeeze=False)
-    colours = ListedColormap([ACTIONS[a % len(ACTIONS)] for a in range(len(labels.actions))])
+    colours = ListedColormap([ACTION_COLOURS[a % len(ACTION_COLOURS)] for a in range(len(labels.actions))])
     for (left, right), (title, grid) in zip(axes, labels.panels.items(), strict=True):
         left.imshow(policy[grid], cmap=colours, vmin=-0.5, vmax=len(labels.actions) - 0.5, aspect="auto")
-        image = right.imshow(V[grid], cmap=VALUES, aspect="auto")
+        image = right.imshow(V[grid], cmap=VALUE_COLOURS, aspect="auto")
         figure.colorbar(image, ax=right, label=f"value ({labels.unit})")
         rows, columns = grid.shape
         marks = np.unique(np.linspace(0, rows - 1, min(rows, 8)).astype(int))
@@ -149,7 +155,7 @@ def _maps(labels: Labels, V: Floats, policy: Ints) -> Figure:
             axis.set_yticks(marks, (rows - marks).tolist())
             axis.set_xticks(days, (days + 1).tolist())
     played = sorted({int(policy[state]) for grid in labels.panels.values() for state in grid.ravel()})
-    handles = [Patch(color=ACTIONS[a % len(ACTIONS)], label=labels.actions[a]) for a in played]
+    handles = [Patch(color=ACTION_COLOURS[a % len(ACTION_COLOURS)], label=labels.actions[a]) for a in played]
     figure.legend(handles=handles, loc="outside lower center", ncols=len(played), frameon=False)
     return figure
 
@@ -166,13 +172,13 @@ def _graph(world: World, V: Floats, policy: Ints) -> Figure:
         row = state * mdp.num_actions + int(policy[state])
         for i in range(mdp.transitions.indptr[row], mdp.transitions.indptr[row + 1]):
             to = int(mdp.transitions.successor[i])
-            if p[i] >= LEAST:
+            if p[i] >= LEAST_DRAWN:
                 _arrow(axis, place[state], place[to], float(p[i]), loop=to == state)
     dots = axis.scatter(
         place[:, 0],
         place[:, 1],
         c=V,
-        cmap=VALUES,
+        cmap=VALUE_COLOURS,
         s=1500 if count <= 12 else 500,
         zorder=3,
         edgecolors="black",
