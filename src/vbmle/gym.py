@@ -22,12 +22,13 @@ import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
-from vbmle import validation
 from vbmle.agents.posterior import Dirichlet, HitAndRun
-from vbmle.counts import TransitionCounts
-from vbmle.model import LinearMixtureMDP, World
+from vbmle.common import validation
+from vbmle.common.validation import Floats, Ints
+from vbmle.estimation.counts import TransitionCounts
+from vbmle.model.mdp import LinearMixtureMDP
+from vbmle.model.world import World
 from vbmle.simulation import Player, rewards
-from vbmle.validation import Floats, Ints
 from vbmle.worlds import EXAMPLES, WORLDS
 
 __all__ = ["Drive", "PolicyPlayer", "WorldEnv", "drive", "register_all"]

@@ -12,10 +12,11 @@ from typing import Protocol
 import numpy as np
 from scipy import sparse
 
-from vbmle.agents.base import State, tabular_coordinates
-from vbmle.counts import TransitionCounts
-from vbmle.model import LinearMixtureMDP
-from vbmle.validation import Floats, Ints
+from vbmle.agents.base import tabular_coordinates
+from vbmle.common.files import Snapshot
+from vbmle.common.validation import Floats, Ints
+from vbmle.estimation.counts import TransitionCounts
+from vbmle.model.mdp import LinearMixtureMDP
 
 BURN_IN = 10
 """The first draw of a chain takes this many times the steps of the others."""
@@ -26,9 +27,9 @@ class Sampler(Protocol):
 
     def draw(self, counts: TransitionCounts, rng: np.random.Generator) -> Floats: ...
 
-    def state(self) -> State: ...
+    def snapshot(self) -> Snapshot: ...
 
-    def restore(self, state: State) -> None: ...
+    def restore(self, snapshot: Snapshot) -> None: ...
 
 
 class Dirichlet:
@@ -52,10 +53,10 @@ class Dirichlet:
         theta[self._coordinate] = parts / np.repeat(sums, np.diff(self._indptr))
         return theta
 
-    def state(self) -> State:
+    def snapshot(self) -> Snapshot:
         return {}
 
-    def restore(self, state: State) -> None:
+    def restore(self, snapshot: Snapshot) -> None:
         pass
 
 
@@ -108,16 +109,16 @@ class HitAndRun:
         assemble(self._domain, self._y, theta)
         return theta
 
-    def state(self) -> State:
+    def snapshot(self) -> Snapshot:
         return {
             "chain.y": self._y,
             "chain.reference": self._reference,
             "chain.draws": np.array(self._draws),
         }
 
-    def restore(self, state: State) -> None:
-        self._y[...], self._reference[...] = state["chain.y"], state["chain.reference"]
-        self._draws = int(state["chain.draws"])
+    def restore(self, snapshot: Snapshot) -> None:
+        self._y[...], self._reference[...] = snapshot["chain.y"], snapshot["chain.reference"]
+        self._draws = int(snapshot["chain.draws"])
 
 
 def _basis(mdp: LinearMixtureMDP) -> sparse.csr_array:

@@ -26,12 +26,13 @@ from typing import Annotated
 
 import numpy as np
 
-from vbmle.agents.base import State, TallyAgent, tabular_coordinates
+from vbmle.agents.base import TallyAgent, tabular_coordinates
 from vbmle.agents.episodes import Episodes
 from vbmle.agents.vbmle import BIASES, UPDATES, Bias, weight
-from vbmle.model import LinearMixtureMDP
-from vbmle.planning import room_for_factors
-from vbmle.validation import Among, Floats, Ints, non_negative, one_of
+from vbmle.common.files import Snapshot
+from vbmle.common.validation import Among, Floats, Ints, non_negative, one_of
+from vbmle.model.mdp import LinearMixtureMDP
+from vbmle.planning.planner import room_for_factors
 
 TOLERANCE = 1e-12
 """The linearised gap, relative to 1 + |objective|, at which rows count as a fixed point."""
@@ -105,16 +106,16 @@ class RBMLE(TallyAgent):
         self.objective, gap = fixed_point(mdp.flat, rows, self.p, self._policy, TOLERANCE, ITERATIONS)
         self.converged = bool(gap <= 1e3 * TOLERANCE * (1.0 + abs(self.objective)))
 
-    def _state(self) -> State:
+    def _snapshot(self) -> Snapshot:
         own = {
             "p": self.p,
             "policy": self._policy,
             "result": np.array([self.objective, float(self.converged)]),
         }
-        return super()._state() | self._episodes.state() | own
+        return super()._snapshot() | self._episodes.snapshot() | own
 
-    def _restore(self, state: State) -> None:
-        super()._restore(state)
-        self._episodes.restore(state)
-        self.p[...], self._policy[...] = state["p"], state["policy"]
-        self.objective, self.converged = float(state["result"][0]), bool(state["result"][1])
+    def _restore(self, snapshot: Snapshot) -> None:
+        super()._restore(snapshot)
+        self._episodes.restore(snapshot)
+        self.p[...], self._policy[...] = snapshot["p"], snapshot["policy"]
+        self.objective, self.converged = float(snapshot["result"][0]), bool(snapshot["result"][1])

@@ -20,10 +20,10 @@ import math
 
 import numpy as np
 
-from vbmle.agents.base import State
 from vbmle.agents.uclk import OptimisticAgent
-from vbmle.optimism import Ellipsoid
-from vbmle.regression import Regression
+from vbmle.common.files import Snapshot
+from vbmle.estimation.value_regression import Regression
+from vbmle.planning.optimistic_planner import Ellipsoid
 
 
 def radii(t: int, dimension: int, discount: float, ridge: float, delta: float) -> tuple[float, float, float]:
@@ -77,10 +77,10 @@ class UCLKPlus(OptimisticAgent):
         self._hat.add(row, V, float(V[next_state]), weight)
         self._tilde.add(row, np.square(V), float(V[next_state]) ** 2)
 
-    def _state(self) -> State:
-        return super()._state() | self._hat.state("hat") | self._tilde.state("tilde")
+    def _snapshot(self) -> Snapshot:
+        return super()._snapshot() | self._hat.snapshot("hat") | self._tilde.snapshot("tilde")
 
-    def _restore(self, state: State) -> None:
-        super()._restore(state)
-        self._hat.restore(state, "hat")
-        self._tilde.restore(state, "tilde")
+    def _restore(self, snapshot: Snapshot) -> None:
+        super()._restore(snapshot)
+        self._hat.restore(snapshot, "hat")
+        self._tilde.restore(snapshot, "tilde")

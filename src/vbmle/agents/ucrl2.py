@@ -24,11 +24,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from vbmle.agents.base import State, TallyAgent
+from vbmle.agents.base import TallyAgent
 from vbmle.agents.episodes import Episodes
-from vbmle.model import LinearMixtureMDP
-from vbmle.planning import rounding
-from vbmle.validation import Floats, Ints, non_negative, probability
+from vbmle.common.files import Snapshot
+from vbmle.common.validation import Floats, Ints, non_negative, probability
+from vbmle.model.mdp import LinearMixtureMDP
+from vbmle.planning.planner import rounding
 
 ACCURACY = 1e-6
 """The error of V relative to 1 + 1/(1-gamma)."""
@@ -91,12 +92,12 @@ class UCRL2(TallyAgent):
         error = extended_value_iteration(mdp.flat, estimate, self.radius(), self.V, *work, goal, MAX_SWEEPS)
         self.error_bound = max(error, rounding(mdp))
 
-    def _state(self) -> State:
+    def _snapshot(self) -> Snapshot:
         own = {"V": self.V, "policy": self._policy, "error_bound": np.array(self.error_bound)}
-        return super()._state() | self._episodes.state() | own
+        return super()._snapshot() | self._episodes.snapshot() | own
 
-    def _restore(self, state: State) -> None:
-        super()._restore(state)
-        self._episodes.restore(state)
-        self.V[...], self._policy[...] = state["V"], state["policy"]
-        self.error_bound = float(state["error_bound"])
+    def _restore(self, snapshot: Snapshot) -> None:
+        super()._restore(snapshot)
+        self._episodes.restore(snapshot)
+        self.V[...], self._policy[...] = snapshot["V"], snapshot["policy"]
+        self.error_bound = float(snapshot["error_bound"])

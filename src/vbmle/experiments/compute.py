@@ -18,11 +18,10 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Self, TypeVar
 
+from vbmle.common.threads import ONE_THREAD
+
 Task = TypeVar("Task")
 Result = TypeVar("Result")
-
-ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
-"""On busy cores several BLAS threads per process make small linear algebra many times slower."""
 
 TRIES_ALONE = 2
 """How often a task may kill a worker that has nothing else to do."""
@@ -75,7 +74,7 @@ class Workers:
 
     def __enter__(self) -> Self:
         self._environment = {name: os.environ.get(name) for name in ONE_THREAD}
-        os.environ.update(dict.fromkeys(ONE_THREAD, "1"))  # processes read it when they start
+        os.environ.update(ONE_THREAD)  # processes read it when they start
         self._bystanders = set(multiprocessing.active_children())
         self._pool = self._open_pool()
         return self

@@ -15,8 +15,9 @@ from typing import Protocol, TypeVar
 
 from vbmle.experiments import measures
 from vbmle.experiments.compute import Lost, PoolGone, Workers
+from vbmle.experiments.resume_key import code_version
 from vbmle.experiments.spec import Experiment, Trial
-from vbmle.experiments.store import Record, Store, about, code_version
+from vbmle.experiments.store import Record, Store, about
 from vbmle.simulation import simulate
 
 T = TypeVar("T")

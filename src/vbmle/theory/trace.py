@@ -18,13 +18,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vbmle.counts import TransitionCounts
-from vbmle.model import LinearMixtureMDP, World
+from vbmle.common.validation import Floats, Ints
+from vbmle.estimation.counts import TransitionCounts
+from vbmle.estimation.maximiser import Solver, goal
+from vbmle.model.mdp import LinearMixtureMDP
+from vbmle.model.world import World
 from vbmle.simulation import History
-from vbmle.solver import Solver, goal
 from vbmle.theory import bounds
 from vbmle.theory.bounds import Constants
-from vbmle.validation import Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)
