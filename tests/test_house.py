@@ -15,7 +15,7 @@ PACKAGE = ROOT / "src" / "vbmle"
 # A module may import from its own layer and from those above it in this list. A new module or package
 # directly under src/vbmle must be given its place here.
 LAYERS: list[set[str]] = [
-    {"storage", "validation", "kernels"},
+    {"core", "extras", "storage", "validation", "kernels"},
     {"transitions", "programs", "polytope", "sources"},
     {"flatten", "model"},
     {"planning"},
@@ -27,6 +27,7 @@ LAYERS: list[set[str]] = [
     {"experiments", "bench"},
     {"report"},
     {"cli"},
+    {"__main__"},
 ]
 LAYER_OF = {name: number for number, layer in enumerate(LAYERS) for name in layer}
 

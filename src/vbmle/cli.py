@@ -17,6 +17,7 @@ import typer
 from typer.core import TyperGroup
 
 from vbmle.experiments import InputError
+from vbmle.extras import MissingExtra
 
 if TYPE_CHECKING:
     from vbmle.experiments.compute import Workers
@@ -38,7 +39,7 @@ class OneLine(TyperGroup):
         except UsageError as error:
             problem = error.format_message().rstrip(".")  # type: ignore[attr-defined]
             code = _complain(f"{problem} (see vbmle --help)")
-        except InputError as error:
+        except (InputError, MissingExtra) as error:
             code = _complain(str(error))
         except typer.Abort:
             code = INTERRUPTED
