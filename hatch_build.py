@@ -21,7 +21,8 @@ OLDEST_GLIBC = 17
 def core_build() -> Any:
     """core/build.py as a module."""
     spec = importlib.util.spec_from_file_location("vbmle_core_build", ROOT / "core" / "build.py")
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
@@ -38,7 +39,9 @@ def platform_tag(libraries: list[Path]) -> str:
         release = os.environ.get("MACOSX_DEPLOYMENT_TARGET", "11.0").replace(".", "_")
         return f"macosx_{release}_{machine}"
     if sys.platform == "linux" and platform.libc_ver()[0] == "glibc":
-        named = [int(minor) for path in libraries for minor in re.findall(rb"GLIBC_2\.(\d+)", path.read_bytes())]
+        named = [
+            int(minor) for path in libraries for minor in re.findall(rb"GLIBC_2\.(\d+)", path.read_bytes())
+        ]
         return f"manylinux_2_{max([OLDEST_GLIBC, *named])}_{machine}"
     return sysconfig.get_platform().replace("-", "_").replace(".", "_")
 

@@ -17,7 +17,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -102,9 +102,9 @@ class Object:
 # ---- The compiler ----
 
 
-def find_compiler(environ: Mapping[str, str] = os.environ) -> Compiler:
+def find_compiler() -> Compiler:
     """The system's compiler, or zig."""
-    found = system_compiler(environ)
+    found = system_compiler()
     if found is not None:
         return found
     if find_spec("ziglang") is None:
@@ -112,17 +112,16 @@ def find_compiler(environ: Mapping[str, str] = os.environ) -> Compiler:
     return zig()
 
 
-def system_compiler(environ: Mapping[str, str] = os.environ) -> Compiler | None:
+def system_compiler() -> Compiler | None:
     """$CXX if it is set, else the first of the usual names that can compile C++20."""
-    path = environ.get("PATH")
-    chosen = shlex.split(environ.get("CXX", ""))
+    chosen = shlex.split(os.environ.get("CXX", ""))
     if chosen:
         if not compiles(chosen):
-            raise BuildError(f"$CXX is {environ['CXX']}, which cannot compile C++20; set another or none")
-        return Compiler(tuple(chosen), c_driver(chosen, environ))
+            raise BuildError(f"$CXX is {os.environ['CXX']}, which cannot compile C++20; set another or none")
+        return Compiler(tuple(chosen), c_driver(chosen))
     for name in ("c++", "g++", "clang++"):
-        if shutil.which(name, path=path) and compiles([name]):
-            return Compiler((name,), c_driver([name], environ))
+        if shutil.which(name) and compiles([name]):
+            return Compiler((name,), c_driver([name]))
     return None
 
 
@@ -136,16 +135,16 @@ def compiles(command: Sequence[str]) -> bool:
     return done.returncode == 0
 
 
-def c_driver(cxx: Sequence[str], environ: Mapping[str, str]) -> tuple[str, ...]:
+def c_driver(cxx: Sequence[str]) -> tuple[str, ...]:
     """The C compiler that belongs to a C++ compiler: $CC, or gcc-12 for g++-12, and so on."""
-    if environ.get("CC"):
-        return tuple(shlex.split(environ["CC"]))
+    if os.environ.get("CC"):
+        return tuple(shlex.split(os.environ["CC"]))
     *front, last = cxx
     folder, name = os.path.split(last)
     for theirs, ours in (("clang++", "clang"), ("g++", "gcc"), ("c++", "cc")):
         if theirs in name:
             match = os.path.join(folder, name.replace(theirs, ours))
-            if shutil.which(match, path=environ.get("PATH")):
+            if shutil.which(match):
                 return (*front, match)
     raise BuildError(f"there is no C compiler to go with {shlex.join(cxx)}; set $CC")
 
@@ -341,7 +340,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, metavar="DIR", help="where they go; by default into the package")
     parser.add_argument("--strict", action="store_true", help="warnings are errors")
     parser.add_argument("--sanitize", action="store_true", help="with address and undefined-behaviour checks")
-    parser.add_argument("--jobs", type=int, metavar="N", help="compilers at a time; by default one a processor")
+    parser.add_argument(
+        "--jobs", type=int, metavar="N", help="compilers at a time; by default one a processor"
+    )
     parser.add_argument("--needs", action="store_true", help="print what pip must install first, if anything")
     given = parser.parse_args(arguments)
     try:

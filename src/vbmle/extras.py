@@ -23,4 +23,6 @@ def require(extra: str) -> None:
     """Refuse to go on without the packages of an extra."""
     for package in EXTRAS[extra]:
         if find_spec(package) is None:
-            raise MissingExtra(f'this needs the package {package}: pip install "vbmle[{extra}]"', name=package)
+            raise MissingExtra(
+                f'this needs the package {package}: pip install "vbmle[{extra}]"', name=package
+            )
