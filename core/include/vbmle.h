@@ -24,7 +24,7 @@
 extern "C" {
 #endif
 
-/* ---- Statuses -------------------------------------------------------------------------------------------------- */
+/* ---- Statuses: below 20 how a computation ended, from 20 on a call that was refused ----------------------------- */
 
 typedef int32_t vb_status;
 
@@ -38,6 +38,20 @@ typedef int32_t vb_status;
 #define VB_INFEASIBLE 7          /* inequalities contradict each other */
 #define VB_OUT_OF_MEMORY 20      /* memory has run out; nothing was made */
 #define VB_BAD_ARGUMENT 21       /* a size, an index or a number is out of range; nothing was done */
+
+/* ---- The library ------------------------------------------------------------------------------------------------ */
+
+/* The version of this interface: it goes up by one with every change that an older caller would not survive. */
+#define VB_INTERFACE_VERSION 1
+
+/* The VB_INTERFACE_VERSION that the library was built with. */
+VB_API int32_t vb_version(void);
+
+/* What a status means, in words that can end a sentence; the text belongs to the library and lives as long as it. */
+VB_API const char* vb_status_text(vb_status status);
+
+/* 1 if this processor and its operating system can run the library for wide vectors (x86-64-v3), else 0. */
+VB_API int32_t vb_runs_wide(void);
 
 /* ---- Models ---------------------------------------------------------------------------------------------------- */
 

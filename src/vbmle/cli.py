@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 from typer.core import TyperGroup
 
+from vbmle.common.extras import MissingExtra
 from vbmle.experiments import InputError
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ class OneLine(TyperGroup):
         except UsageError as error:
             problem = error.format_message().rstrip(".")  # type: ignore[attr-defined]
             code = _complain(f"{problem} (see vbmle --help)")
-        except InputError as error:
+        except (InputError, MissingExtra) as error:
             code = _complain(str(error))
         except typer.Abort:
             code = INTERRUPTED

@@ -55,7 +55,8 @@ class Model:
     def __init__(self, sizes: dict[str, int], discount: float, arrays: dict[str, Any]) -> None:
         self._kept = {name: array for name, array in arrays.items() if array is not None}
         addresses = {
-            name: floats(array) if array.dtype == np.float64 else ints(array) for name, array in self._kept.items()
+            name: floats(array) if array.dtype == np.float64 else ints(array)
+            for name, array in self._kept.items()
         }
         data = ModelData(**sizes, discount=discount, **addresses)
         handle = c_void_p()

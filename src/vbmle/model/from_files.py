@@ -144,6 +144,7 @@ def _sizes(states: int | None, actions: int | None) -> list[tuple[str, int | Non
 
 def _read(path: PathLike, needed: tuple[str, ...]) -> polars.DataFrame:
     """A CSV file with all its fields as text, or a Parquet file as it is."""
+    extras.require("experiments")
     import polars
     from polars.exceptions import PolarsError
 

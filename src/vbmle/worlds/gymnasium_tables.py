@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from vbmle.common import validation
+from vbmle.common import extras, validation
 from vbmle.common.validation import Floats
 
 Table = list[list[list[tuple[float, int, float, bool]]]]
@@ -31,15 +31,20 @@ RESETS = 1000
 """Resets whose frequencies stand for an unknown distribution of the first state."""
 
 
+def make(name: str, **settings: Any) -> Any:
+    """An environment of Gymnasium by name."""
+    extras.require("gym")
+    import gymnasium
+
+    return gymnasium.make(name, **settings)
+
+
 def read(env: Any, name: str = "env") -> tuple[Table, Floats]:
     """The table of an environment by state and action, and the distribution of its first state.
 
     `name` is what errors call the environment: its place among the caller's arguments.
     """
-    if isinstance(env, str):
-        import gymnasium
-
-        env = gymnasium.make(env)
+    env = make(env) if isinstance(env, str) else env
     plain = getattr(env, "unwrapped", env)
     name = f"{name} ({getattr(getattr(plain, 'spec', None), 'id', None) or type(plain).__name__})"
     table = getattr(plain, "P", None)
