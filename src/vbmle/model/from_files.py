@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 import numpy as np
 from scipy import sparse
 
-from vbmle.common import validation
+from vbmle.common import extras, validation
 from vbmle.common.files import UNREADABLE
 from vbmle.common.validation import Among, Floats, Ints
 

@@ -116,7 +116,7 @@ def frozen_lake(
     """
     if size not in (4, 8):
         raise ValueError(f"size is {size!r}; it needs 4 or 8, the maps of FrozenLake")
-    env = tables.make("FrozenLake-v1", map_name=f"{size}x{size}", is_slippery=False)
+    env = gymnasium_tables.make("FrozenLake-v1", map_name=f"{size}x{size}", is_slippery=False)
     return from_gymnasium(env, _slips(slip, seed), discount, terminal)
 
 
@@ -137,7 +137,7 @@ def taxi(rain: float = 0.5, discount: float = 0.95, terminal: Terminal = "restar
     In the rain a move comes out as meant with probability .8 and to either side with .1. theta = (1-rain, rain).
     """
     share = validation.probability("rain", rain)
-    towns = [tables.make("Taxi-v4", is_rainy=rainy) for rainy in (False, True)]
+    towns = [gymnasium_tables.make("Taxi-v4", is_rainy=rainy) for rainy in (False, True)]
     return from_gymnasium(towns, discount=discount, terminal=terminal, weights=[1.0 - share, share])
 
 
@@ -170,7 +170,7 @@ def _same_space(envs: list[Any]) -> tuple[list[gymnasium_tables.Table], Floats]:
 
 def _labels(env: Any, states: int, actions: int) -> Labels:
     """Grids for the environments whose layout is known, one long row for the others."""
-    plain = getattr(tables.make(env) if isinstance(env, str) else env, "unwrapped", None)
+    plain = getattr(gymnasium_tables.make(env) if isinstance(env, str) else env, "unwrapped", None)
     numbers, kind = np.arange(states), type(plain).__name__
     if kind == "FrozenLakeEnv":
         grid = numbers.reshape(plain.desc.shape)  # type: ignore[union-attr]
