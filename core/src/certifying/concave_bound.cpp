@@ -1,6 +1,5 @@
 #include "certifying/concave_bound.hpp"
 
-#include "common/columns.hpp"
 #include "common/logarithm.hpp"
 
 namespace vb {
@@ -39,8 +38,7 @@ double concave_part(const Simplex& simplex, ConcaveBoundWork& work) {
     const Index d = work.mix.size, n = objective.num_observed;
     fill(work.mix.data, d, 0.0);
     for (Index v = 0; v < work.corners; ++v) add_scaled(work.weights[v], simplex.theta(v), d, work.mix.data);
-    fill(work.q.data, n, 0.0);
-    add_combination({work.seen.data, n, work.corners}, work.weights.data, work.q.data);
+    add_columns(work.seen.data, n, work.weights.data, work.corners, nullptr, work.q.data);
     double h = weighted_log_sum(work.counts.data, work.q.data, n);
     if (h == -kInfinity) return h;
     for (Index k = 0; k < n; ++k) work.rate[k] = work.counts[k] / work.q[k];

@@ -54,8 +54,7 @@ Reach look_along(Sampler& sampler) {
         if (along[i] < 0.0 && slack[i] + reach.high * along[i] < 0.0) reach.high = slack[i] / -along[i];
         if (along[i] > 0.0 && slack[i] - reach.low * along[i] < 0.0) reach.low = slack[i] / along[i];
     }
-    fill(sampler.ratio.data, data.count, 0.0);
-    add_combination(data.axes(), sampler.direction.data, sampler.ratio.data);
+    along_features(data, sampler.direction.data, sampler.ratio.data);
     for (Index k = 0; k < data.count; ++k) sampler.ratio[k] /= data.p[k];
     return reach;
 }

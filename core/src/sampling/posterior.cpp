@@ -115,16 +115,17 @@ void along_normals(const Facets& facets, const double* x, double* out) {
         for (Index i = 0; i < facets.count; ++i) out[i] = dot(facets.normal(i), x, facets.free);
         return;
     }
-    fill(out, facets.count, 0.0);
-    add_combination({facets.by_axis, facets.count, facets.free}, x, out);
+    add_columns(facets.by_axis, facets.count, x, facets.free, nullptr, out);
+}
+
+void along_features(const BlockData& data, const double* x, double* out) {
+    add_columns(data.features.data, data.count, x, data.block->num_free, nullptr, out);
 }
 
 void measure(BlockData& data, const double* y) {
     const Facets& facets = data.block->facets;
-    along_normals(facets, y, data.slack.data);
-    for (Index i = 0; i < facets.count; ++i) data.slack[i] += facets.offsets[i];
-    copy(data.base.data, data.count, data.p.data);
-    add_combination(data.axes(), y, data.p.data);
+    facet_values(facets, facets.offsets, y, data.slack.data);
+    add_columns(data.features.data, data.count, y, facets.free, data.base.data, data.p.data);
 }
 
 }  // namespace vb

@@ -7,11 +7,19 @@
 #pragma once
 
 #include "common/arena.hpp"
-#include "common/columns.hpp"
 #include "model/feasible_set.hpp"
 #include "model/model.hpp"
 
 namespace vb {
+
+// (rows, count) numbers, column after column: of facets or of transitions, by axis of y.
+struct Columns {
+    const double* data = nullptr;
+    Index rows = 0;
+    Index count = 0;
+
+    const double* operator[](Index j) const { return data + j * rows; }
+};
 
 // What is fixed for a model.
 struct Posterior {
@@ -50,7 +58,10 @@ void look_at(const Posterior& posterior, Index block, const double* counts, Bloc
 // Slacks and probabilities at the block's own y.
 void measure(BlockData& data, const double* y);
 
-// out = normals x of the block
+// out = normals x: how fast slacks change along x
 void along_normals(const Facets& facets, const double* x, double* out);
+
+// out = <phi, basis x> of all that was seen: how fast probabilities change along x
+void along_features(const BlockData& data, const double* x, double* out);
 
 }  // namespace vb
