@@ -27,7 +27,14 @@ public:
     template <class T>
     View<T> take(Index n) {
         if (n <= 0) return {nullptr, 0};
-        return {static_cast<T*>(bytes(static_cast<std::size_t>(n) * sizeof(T))), failed_ ? 0 : n};
+        return {static_cast<T*>(bytes(static_cast<std::size_t>(n) * sizeof(T), true)), failed_ ? 0 : n};
+    }
+
+    // The same without zeros, for room of which little may be used: pages that are never written cost nothing.
+    template <class T>
+    View<T> take_unfilled(Index n) {
+        if (n <= 0) return {nullptr, 0};
+        return {static_cast<T*>(bytes(static_cast<std::size_t>(n) * sizeof(T), false)), failed_ ? 0 : n};
     }
 
     Matrix matrix(Index rows, Index cols) {
@@ -43,14 +50,14 @@ private:
         Piece* before;
     };
 
-    void* bytes(std::size_t wanted) {
+    void* bytes(std::size_t wanted, bool zeroed) {
         std::size_t whole = (sizeof(Piece) + wanted + kAlign - 1) / kAlign * kAlign;
         Piece* piece = static_cast<Piece*>(std::aligned_alloc(kAlign, whole));
         if (piece == nullptr) {
             failed_ = true;
             return nullptr;
         }
-        std::memset(static_cast<void*>(piece), 0, whole);
+        if (zeroed) std::memset(static_cast<void*>(piece), 0, whole);
         piece->before = last_;
         last_ = piece;
         return piece + 1;

@@ -52,4 +52,16 @@ inline double largest_size(const double* x, Index n) {
     return largest;
 }
 
+// max |a - b|
+inline double largest_difference(const double* a, const double* b, Index n) {
+    constexpr Index kLanes = 4;  // several at a time: a single maximum would wait for itself
+    double largest[kLanes] = {};
+    Index i = 0;
+    for (; i + kLanes <= n; i += kLanes) {
+        for (Index k = 0; k < kLanes; ++k) largest[k] = larger(largest[k], std::fabs(a[i + k] - b[i + k]));
+    }
+    for (; i < n; ++i) largest[0] = larger(largest[0], std::fabs(a[i] - b[i]));
+    return larger(larger(largest[0], largest[1]), larger(largest[2], largest[3]));
+}
+
 }  // namespace vb
