@@ -57,7 +57,8 @@ bool grow(Arena& arena, Index ellipsoids, Optimist& optimist) {
     if (ellipsoids <= before) return true;
     View<ConfidenceLayer*> layers = arena.take<ConfidenceLayer*>(ellipsoids);
     View<ConfidenceLayer> added = arena.take<ConfidenceLayer>(ellipsoids - before);
-    make_room_for(arena, ellipsoids, optimist.models);
+    BestModels models = optimist.models;
+    make_room_for(arena, ellipsoids, models);
     if (arena.failed()) return false;
     copy(optimist.layers.data, before, layers.data);
     for (Index l = before; l < ellipsoids; ++l) {
@@ -68,6 +69,7 @@ bool grow(Arena& arena, Index ellipsoids, Optimist& optimist) {
     }
     if (arena.failed()) return false;
     optimist.layers = layers;
+    optimist.models = models;
     return true;
 }
 
@@ -155,10 +157,9 @@ void chosen_thetas(const Optimist& optimist, double* out) {
     const BestModels& models = optimist.models;
     const FeasibleSet& set = *models.set;
     for (Index pair = 0; pair < models.model->num_pairs; ++pair) {
+        const Block& block = set.blocks[set.block_of_pair[pair]];
         double* theta = out + pair * set.dimension;
         copy(optimist.theta.data, set.dimension, theta);
-        if (optimist.plan.empty) continue;
-        const Block& block = set.blocks[set.block_of_pair[pair]];
         for (Index k = 0; k < block.num_coordinates; ++k) {
             const Index at = block.coordinates[k];
             const double* row = block.basis + k * block.num_free;

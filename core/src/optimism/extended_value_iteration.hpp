@@ -33,7 +33,7 @@ struct Optimist {
     Vector p;        // (transitions,)
     Vector V;        // (S,)
     Indices policy;  // (S,)
-    Vector theta;    // (d,) the point of P nearest to the estimate that P misses most, or lies in least
+    Vector theta;    // (d,) the point of P nearest to the estimate, of the ellipsoid that has least room
     Vector next;     // (S,) scratch
     OptimisticPlan plan;
 };
@@ -55,7 +55,8 @@ void plan_by_sweeps(Optimist& optimist, Index sweeps);
 // The optimal policy and value at optimist.theta alone.
 void plan_for_nearest(Optimist& optimist, double tolerance);
 
-// The theta chosen for every pair, (pairs, d).
+// The theta chosen for every pair, (pairs, d), where the set was not empty; in other blocks than the pair's, it is the
+// nearest one's.
 void chosen_thetas(const Optimist& optimist, double* out);
 
 }  // namespace vb
