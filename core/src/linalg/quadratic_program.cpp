@@ -155,7 +155,7 @@ void add_to_frame(Run& run) {
 void rotate(Run& run, Index j) {
     const double a = run.upper[j][j], b = run.upper[j + 1][j];
     if (b == 0.0) return;
-    const double h = std::hypot(a, b), c = a / h, s = b / h;
+    const double h = std::sqrt(a * a + b * b), c = a / h, s = b / h;
     run.upper[j][j] = h;
     run.upper[j + 1][j] = 0.0;
     for (Index i = j + 1; i < run.count - 1; ++i) {
