@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from vbmle.core.handle import Handle
 from vbmle.core.library import check, declare
 from vbmle.core.memory import Floats, Ints, floats, ints
 
@@ -59,18 +60,12 @@ class Model:
             for name, array in self._kept.items()
         }
         data = ModelData(**sizes, discount=discount, **addresses)
-        handle = c_void_p()
-        self.handle: int | None = None
-        check(_new(byref(data), byref(handle)))
-        self.handle = handle.value
+        self._handle = Handle(_new, _free, self._kept, byref(data))
+        self.handle = self._handle.address
         self.num_states, self.num_actions = sizes["num_states"], sizes["num_actions"]
         self.num_transitions, self.dimension = sizes["num_transitions"], sizes["dimension"]
         self.num_blocks, self.discount = sizes["num_blocks"], discount
         self.num_free = int(arrays["free_begin"][-1])
-
-    def __del__(self) -> None:
-        if getattr(self, "handle", None):
-            _free(self.handle)
 
     def probabilities(self, theta: Floats, out: Floats | None = None) -> Floats:
         """<phi, theta> of every transition."""

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vbmle.core.counts import Counts
+from vbmle.core.handle import Handle
 from vbmle.core.library import check, declare
 from vbmle.core.memory import Floats, Ints, floats, ints, view
 from vbmle.core.model import Model
@@ -75,21 +76,16 @@ class Solver:
     """Local maxima kept from one call to the next; row 0 of every view is the incumbent, the last row scratch."""
 
     def __init__(self, model: Model, places: int, factors: bool) -> None:
-        self.model, self.places, self.handle = model, places, None
-        handle = c_void_p()
-        check(_new(model.handle, places, int(factors), byref(handle)))
-        self.handle = handle.value
+        self.model, self.places = model, places
+        owner = self._owner = Handle(_new, _free, model, model.handle, places, int(factors))
+        self.handle = owner.address
         self._fields = _Fields()
         self._reference = byref(self._fields)
         _look(self.handle, self._reference)
         self.views: dict[str, NDArray[Any]] = {
-            name: view(self, getattr(self._fields, name), kind, shape)
+            name: view(owner, getattr(self._fields, name), kind, shape)
             for name, (kind, shape) in self._shapes().items()
         }
-
-    def __del__(self) -> None:
-        if getattr(self, "handle", None):
-            _free(self.handle)
 
     def _shapes(self) -> dict[str, tuple[Any, tuple[int, ...]]]:
         model, rows = self.model, self.places + 1
