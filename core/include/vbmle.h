@@ -94,6 +94,9 @@ VB_API vb_status vb_model_probabilities(const vb_model* model, const double* the
 /* theta = center + basis y: y (free,), theta (d,). */
 VB_API vb_status vb_model_assemble(const vb_model* model, const double* y, double* theta);
 
+/* out = weight * phi_V(s, a) = weight * sum over s' of phi(s'|s,a) V(s'): V (S,), out (d,). */
+VB_API vb_status vb_model_value_feature(const vb_model* model, int64_t pair, const double* V, double weight, double* out);
+
 /* The y of a theta, moved inside the feasible set where theta is outside. */
 VB_API vb_status vb_model_place(const vb_model* model, const double* theta, double* y);
 

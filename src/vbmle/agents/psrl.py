@@ -26,7 +26,7 @@ from vbmle.common.files import Snapshot
 from vbmle.common.validation import Among, Floats, Ints, index, one_of, positive_integer
 from vbmle.estimation.information import Information
 from vbmle.model.mdp import LinearMixtureMDP
-from vbmle.planning.planner import room_for_factors
+from vbmle.planning.planner import make_planner
 
 SAMPLERS = ("auto", "hit-and-run", "dirichlet")
 
@@ -57,6 +57,7 @@ class PSRL(Lazy, CountingAgent):
         self._information = Information(mdp, ridge=1.0) if update == "doubling" else None
         self._theta: Floats = mdp.polytope.interior.copy()
         self._policy: Ints = np.zeros(mdp.num_states, np.int64)
+        self._planner, self._V = make_planner(mdp), np.zeros(mdp.num_states)
         self._drawn_at = -1  # how many transitions had been seen at the last draw
 
     @property
@@ -79,11 +80,8 @@ class PSRL(Lazy, CountingAgent):
         self._plan()
 
     def _plan(self) -> None:
-        from vbmle.kernels.objective import plan_at
-
-        mdp = self.mdp
-        room = (room_for_factors(mdp), np.zeros(mdp.num_states))
-        plan_at(mdp.flat, self._theta, np.empty(mdp.transitions.count), self._policy, *room)
+        self._V[:] = 0.0  # so that a plan depends on theta and the policy alone
+        self._planner.optimal_at(self._theta, self._policy, self._V)
 
     def _snapshot(self) -> Snapshot:
         own = {"theta": self._theta, "policy": self._policy, "drawn_at": np.array(self._drawn_at)}

@@ -4,7 +4,7 @@
 
 over all p with the known support, one distribution for each (s, a). It is VBMLE with tabular features, no
 ridge and the slower schedule. Given the policy, its value V and the discounted visits w from s_t on, row (s, pi(s))
-is known up to one number (`vbmle.kernels.rows`):
+is known up to one number (core/src/tabular/reward_biased_rows.hpp):
 
     p(y) = n(y) / (nu - alpha w(s) g(y)),     g(y) = gamma V(y) (+ r(s,a,y)),     sum_y p(y) = 1,
 
@@ -31,8 +31,9 @@ from vbmle.agents.episodes import Episodes
 from vbmle.agents.vbmle import BIASES, UPDATES, Bias, weight
 from vbmle.common.files import Snapshot
 from vbmle.common.validation import Among, Floats, Ints, non_negative, one_of
+from vbmle.core.tabular import RewardBiasedRows
 from vbmle.model.mdp import LinearMixtureMDP
-from vbmle.planning.planner import room_for_factors
+from vbmle.planning.planner import uses_factors
 
 TOLERANCE = 1e-12
 """The linearised gap, relative to 1 + |objective|, at which rows count as a fixed point."""
@@ -59,10 +60,10 @@ class RBMLE(TallyAgent):
         super().__init__(mdp, bias=bias, bias_scale=scale, update=update)
         self._schedule = bias if callable(bias) else BIASES[one_of("bias", bias, tuple(BIASES))]
         self._episodes = Episodes(mdp)
-        rows = mdp.transitions
-        self.p: Floats = 1.0 / np.repeat(np.diff(rows.indptr), np.diff(rows.indptr))
+        self._rows = RewardBiasedRows(mdp.core, uses_factors(mdp), TOLERANCE, ITERATIONS)
+        self.p: Floats = self._rows.p
         self.objective, self.converged = 0.0, False
-        self._policy: Ints = np.zeros(mdp.num_states, np.int64)
+        self._policy: Ints = self._rows.policy
         self._coordinate = tabular_coordinates(mdp)
 
     @property
@@ -96,14 +97,8 @@ class RBMLE(TallyAgent):
             self._solve(state)
 
     def _solve(self, state: int) -> None:
-        from vbmle.kernels.rows import Rows, fixed_point
-
-        mdp, count = self.mdp, self.mdp.transitions.count
-        values = (room_for_factors(mdp), np.empty(mdp.num_states), np.empty(mdp.num_states))
-        moves, policy = (np.empty(count), np.empty(count), np.empty(count)), np.empty_like(self._policy)
         given = (self.counts.values, self._episodes.visits, self.alpha(), state)
-        rows = Rows(*given, *values, *moves, policy)
-        self.objective, gap = fixed_point(mdp.flat, rows, self.p, self._policy, TOLERANCE, ITERATIONS)
+        self.objective, gap = self._rows.solve(*given)
         self.converged = bool(gap <= 1e3 * TOLERANCE * (1.0 + abs(self.objective)))
 
     def _snapshot(self) -> Snapshot:

@@ -58,10 +58,11 @@ class UCLKPlus(OptimisticAgent):
         _, check, tilde = self.radii(t)
         V = self.V
         square = V * V
-        mean = min(max(self._hat.predict(row, V), 0.0), H)
-        guess = min(max(self._tilde.predict(row, square), 0.0), H**2) - mean**2
-        doubt = min(H**2, 2.0 * H * check * self._hat.norm(row, V))
-        doubt += min(H**2, tilde * self._tilde.norm(row, square))
+        expected, norm = self._hat.predict(row, V)
+        expected_square, square_norm = self._tilde.predict(row, square)
+        mean = min(max(expected, 0.0), H)
+        guess = min(max(expected_square, 0.0), H**2) - mean**2
+        doubt = min(H**2, 2.0 * H * check * norm) + min(H**2, tilde * square_norm)
         return max(H**2 / self.mdp.dimension, guess + doubt)
 
     def _information(self) -> list[float]:

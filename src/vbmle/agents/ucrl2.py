@@ -5,7 +5,7 @@ At the start of an episode, at step t, with n(s,a) visits and frequencies phat o
     |p(.|s,a) - phat(.|s,a)|_1 <= radius(s,a) = radius_scale * sqrt(14 m log(2 A t/delta) / max(1, n(s,a)))
 
 defines the plausible models, and extended value iteration finds the policy and the plausible model of highest
-value together (`vbmle.kernels.l1_balls`). The policy is played until some pair (s, a) has been visited as often
+value together (core/src/optimism/l1_value_iteration.hpp). The policy is played until some pair (s, a) has been visited as often
 within the episode as before it.
 
 Departures. The value is discounted; rewards are known, so there is no confidence bound on them. Which transitions
@@ -28,6 +28,7 @@ from vbmle.agents.base import TallyAgent
 from vbmle.agents.episodes import Episodes
 from vbmle.common.files import Snapshot
 from vbmle.common.validation import Floats, Ints, non_negative, probability
+from vbmle.core.optimism import L1Optimist
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.planning.planner import rounding
 
@@ -50,9 +51,10 @@ class UCRL2(TallyAgent):
             raise ValueError("delta is 0.0; it needs a number above 0 and at most 1")
         super().__init__(mdp, delta=float(delta), radius_scale=scale)
         self._episodes = Episodes(mdp)
-        self.V: Floats = np.full(mdp.num_states, 1.0 / (1.0 - mdp.discount))
+        self._optimist = L1Optimist(mdp.core)
+        self.V: Floats = self._optimist.V
         self.error_bound = np.inf
-        self._policy: Ints = np.zeros(mdp.num_states, np.int64)
+        self._policy: Ints = self._optimist.policy
 
     @property
     def policy(self) -> Ints:
@@ -79,18 +81,13 @@ class UCRL2(TallyAgent):
             self._plan()
 
     def _plan(self) -> None:
-        from vbmle.kernels.l1_balls import extended_value_iteration
-
         mdp, rows = self.mdp, self.mdp.transitions
         visits = np.repeat(self._episodes.visits, np.diff(rows.indptr))
         uniform = 1.0 / np.repeat(np.diff(rows.indptr), np.diff(rows.indptr))
         estimate = np.where(visits > 0.0, self.counts.values / np.maximum(visits, 1.0), uniform)
         top = 1.0 / (1.0 - mdp.discount)
-        self.V[...] = top
-        work = (np.empty(mdp.num_states), self._policy, np.empty(rows.count), np.arange(rows.count))
-        goal = max(ACCURACY * (1.0 + top), rounding(mdp))
-        error = extended_value_iteration(mdp.flat, estimate, self.radius(), self.V, *work, goal, MAX_SWEEPS)
-        self.error_bound = max(error, rounding(mdp))
+        self._optimist.plan(estimate, self.radius(), max(ACCURACY * (1.0 + top), rounding(mdp)), MAX_SWEEPS)
+        self.error_bound = max(self._optimist.error_bound, rounding(mdp))
 
     def _snapshot(self) -> Snapshot:
         own = {"V": self.V, "policy": self._policy, "error_bound": np.array(self.error_bound)}

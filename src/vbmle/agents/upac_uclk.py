@@ -66,7 +66,7 @@ class UPACUCLK(OptimisticAgent):
     def _learn(self, row: int, next_state: int) -> None:
         V = self._optimist.V
         for number, level in enumerate(self._levels, start=1):
-            if level.norm(row, V) > 2.0**-number:
+            if level.predict(row, V)[1] > 2.0**-number:
                 break
         else:
             level = Regression(self.mdp, self.settings["ridge"])

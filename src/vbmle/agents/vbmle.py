@@ -124,14 +124,12 @@ class ApproximateVBMLE(BiasedAgent):
         self._linear = np.empty(mdp.dimension)
 
     def _decide(self, state: int) -> None:
-        from vbmle.kernels.objective import value_features
-
         solver, alpha = self._solver, self.alpha()
         last, best = solver.theta.copy(), -math.inf
         chosen: Snapshot = {}
         for action in range(self.mdp.num_actions):
             row = state * self.mdp.num_actions + action
-            value_features(self.mdp.flat, solver.V, row, alpha, self._linear)
+            self.mdp.core.value_feature(row, solver.V, self._linear, alpha)
             solver.start(last)
             solver.climb(goal(self.counts, self.settings["ridge"], linear=self._linear))
             if solver.objective > best:

@@ -28,7 +28,13 @@ class Objective(ctypes.Structure):
         ("bias", c_double),
         ("state", c_int64),
     )
-    kept: tuple[Any, ...]
+    counts_used: Counts
+    linear_used: Floats | None
+
+    def replaced(self, **changes: Any) -> Objective:
+        """The same with other settings of `make_objective`."""
+        given = {"bias": self.bias, "state": self.state, "linear": self.linear_used}
+        return make_objective(self.counts_used, **({"ridge": self.ridge} | given | changes))
 
 
 def make_objective(
@@ -37,7 +43,7 @@ def make_objective(
     """An objective that keeps the counts, and the linear part, alive."""
     address = None if linear is None else floats(linear)
     made = Objective(counts.handle, address, ridge, bias, state)
-    made.kept = (counts, linear)
+    made.counts_used, made.linear_used = counts, linear
     return made
 
 

@@ -1,7 +1,7 @@
 """A true upper bound on the maximum of the value-biased objective: how sure one can be of a search's answer.
 
 Where the feasible set has few vertices it is triangulated and handed to branch and bound (see
-`vbmle.kernels.branch`). Elsewhere the bound is the maximum of the concave part plus the value of a controller
+core/src/certifying). Elsewhere the bound is the maximum of the concave part plus the value of a controller
 who may choose theta anew in every state, which is true but wide.
 """
 
@@ -13,7 +13,8 @@ import numpy as np
 
 from vbmle.common.validation import Floats, Ints
 from vbmle.estimation.starts import block_vertices
-from vbmle.kernels.layout import Objective
+from vbmle.core.certifying import Target, branch_and_bound
+from vbmle.core.solver import Objective
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.planning.optimistic_planner import best_successors
 
@@ -39,30 +40,18 @@ def upper_bound(
     parts = triangulate(mdp)
     if parts is None:
         return crude, None
-    from vbmle.kernels.branch import branch_and_bound
-
     points, cells = parts
     n = cells.shape[1]
     each = n * n * max(200, mdp.transitions.count) + 4 * mdp.num_states**3
     room = int(min(WORK / each, MEMORY / mdp.transitions.count, 2e5))
     if room < len(cells):
         return crude, None
-    vertices = len(points) + room
-    store = (
-        np.zeros((vertices, points.shape[1])),
-        np.zeros((vertices, mdp.dimension)),
-        np.zeros((vertices, mdp.transitions.count)),
-        np.zeros((vertices, mdp.num_states)),
-        np.zeros((vertices, mdp.num_states), np.int64),
-    )
-    store[0][: len(points)] = points
-    table = np.zeros((len(cells) + 2 * room, n), np.int64)
-    table[: len(cells)] = cells
-    bound, _, _, found = branch_and_bound(
-        mdp.flat, mdp.flat_domain, objective, store, len(points), table, len(cells), best, tolerance
-    )
-    bound += 1e-9 * (1.0 + abs(bound))  # rounding in vertices and factors
-    return min(float(bound), crude), store[1][found].copy() if found >= 0 else None
+    counts = objective.counts_used
+    target = Target(counts.values, counts.observed[: counts.num_observed].copy(), objective.ridge, objective.bias, objective.state)
+    triangulation = np.ascontiguousarray(points), np.ascontiguousarray(cells)
+    found = branch_and_bound(mdp.core, target, triangulation, best, tolerance, room)
+    bound = found.bound + 1e-9 * (1.0 + abs(found.bound))  # rounding in vertices and factors
+    return min(bound, crude), found.theta
 
 
 def optimistic_value(mdp: LinearMixtureMDP) -> Floats:

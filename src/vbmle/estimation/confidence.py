@@ -28,6 +28,7 @@ from vbmle.common import validation
 from vbmle.common.validation import Bools, Floats, Ints
 from vbmle.estimation.counts import TransitionCounts
 from vbmle.estimation.likelihood_set import LikelihoodSet, likelihood_set
+from vbmle.model.core_model import core_model
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.planning.optimistic_planner import Optimist
 from vbmle.planning.planner import DENSE_STATES, evaluate, require_policy
@@ -175,11 +176,10 @@ def _optimistic(mdp: LinearMixtureMDP, likely: LikelihoodSet) -> Floats:
 def _forced(mdp: LinearMixtureMDP, policy: Ints, sign: float) -> LinearMixtureMDP:
     """The same model with the reward times `sign` for the policy's actions, and a reward that forbids all others."""
     forced = copy(mdp)
-    flat = mdp.flat
-    reward = np.full(len(flat.reward), -3.0 / (1.0 - mdp.discount))
+    reward = np.full(len(mdp.row_reward), -3.0 / (1.0 - mdp.discount))
     played = np.arange(mdp.num_states) * mdp.num_actions + policy
-    reward[played] = sign * flat.reward[played]
-    vars(forced)["flat"] = flat._replace(reward=reward, reward_next=sign * flat.reward_next)
+    reward[played] = sign * mdp.row_reward[played]
+    vars(forced)["core"] = core_model(mdp, reward, sign * mdp.transition_reward)
     return forced
 
 

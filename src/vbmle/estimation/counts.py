@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 
 from vbmle.common import validation
 from vbmle.common.validation import Floats, Ints
+from vbmle.core.counts import BAD_STATE, Counts
 from vbmle.model.interior_points import FLAT
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.model.transitions import row_norms
@@ -17,41 +18,47 @@ class TransitionCounts:
 
     def __init__(self, mdp: LinearMixtureMDP) -> None:
         self.mdp = mdp
-        self.values: Floats = np.zeros(mdp.transitions.count)
-        self.observed: Ints = np.zeros(mdp.transitions.count, np.int64)
-        self.num_observed = 0
-        self._total = 0
         # Where P is flat, a probability that is 0 all over it comes out as rounding of either sign.
         least = FLAT * np.minimum(1.0, row_norms(mdp.transitions.phi))
         self._possible = mdp.transitions.probabilities(mdp.polytope.interior) > least
+        self.core = Counts(mdp.core, self._possible)
+        self.values: Floats = self.core.values
+        self._add = self.core.add
+
+    @property
+    def observed(self) -> Ints:
+        """The transitions seen at least once, in the order in which they were first seen."""
+        return self.core.observed[: self.core.num_observed]
+
+    @property
+    def num_observed(self) -> int:
+        """How many transitions were seen at least once."""
+        return self.core.num_observed
 
     @property
     def total(self) -> int:
         """How many transitions were added."""
-        return self._total
+        return self.core.total
 
     def add(self, state: int, action: int, next_state: int, times: int = 1) -> int:
         """Count a transition and return its index in `mdp.transitions`.
 
         One that no feasible theta allows is refused, and nothing is lost.
         """
+        if type(state) is int and type(action) is int and type(next_state) is int and type(times) is int:
+            i = self._add(state, action, next_state, times) if times > 0 else BAD_STATE
+            if i >= 0:  # the hot path
+                return i
         mdp = self.mdp
         state = validation.index("state", state, mdp.num_states)
         action = validation.index("action", action, mdp.num_actions)
         next_state = validation.index("next_state", next_state, mdp.num_states)
-        if times != 1:
-            times = validation.positive_integer("times", times)
-        i = mdp.transitions.find(state, action, next_state)
-        if i < 0 or not self._possible[i]:
+        i = self._add(state, action, next_state, validation.positive_integer("times", times))
+        if i < 0:
             raise ValueError(
                 f"the transition (s={state}, a={action}, s'={next_state}) has probability 0 for every feasible "
                 "theta, yet it was observed; check the features and the impossible set (it was not counted)"
             )
-        if self.values[i] == 0.0:
-            self.observed[self.num_observed] = i
-            self.num_observed += 1
-        self.values[i] += times
-        self._total += times
         return i
 
     def add_many(self, states: ArrayLike, actions: ArrayLike, next_states: ArrayLike) -> Ints:
@@ -73,10 +80,8 @@ class TransitionCounts:
         distinct, first = np.unique(at, return_index=True)
         fresh = distinct[self.values[distinct] == 0.0]
         order = fresh[np.argsort(first[np.isin(distinct, fresh)])]
-        self.observed[self.num_observed : self.num_observed + len(order)] = order
-        self.num_observed += len(order)
-        self.values += np.bincount(at, minlength=len(known))
-        self._total += len(at)
+        values = self.values + np.bincount(at, minlength=len(known))
+        self.core.load(values, np.concatenate([self.observed, order]))
         return at
 
     def _path(self, states: ArrayLike, actions: ArrayLike, next_states: ArrayLike) -> list[Ints]:
@@ -106,10 +111,7 @@ class TransitionCounts:
 
     def load_values(self, values: Floats, observed: Ints) -> None:
         """Replace all counts, in the order in which transitions were first observed."""
-        self.values = values.copy()
-        self.num_observed = len(observed)
-        self.observed[: len(observed)] = observed
-        self._total = int(values.sum())
+        self.core.load(np.ascontiguousarray(values, np.float64), np.ascontiguousarray(observed, np.int64))
 
     def __repr__(self) -> str:
         return f"TransitionCounts(total={self.total}, distinct={self.num_observed})"

@@ -6,13 +6,9 @@ A_t is kept as an inverse and updated by rank one, so that a step costs the squa
 
 from __future__ import annotations
 
-import numpy as np
-
 from vbmle.common.files import Snapshot
-from vbmle.common.validation import Floats
+from vbmle.core import regression as core
 from vbmle.model.mdp import LinearMixtureMDP
-
-PER_DIMENSION = 0.2
 
 
 class Information:
@@ -24,38 +20,18 @@ class Information:
     """
 
     def __init__(self, mdp: LinearMixtureMDP, ridge: float) -> None:
-        self._mdp, self._domain = mdp, mdp.flat_domain
-        sizes = np.diff(self._domain.coord_ptr)
-        parts = [np.eye(int(size)).ravel() / (ridge or 1.0) for size in sizes]
-        self._inverse: Floats = np.concatenate(parts)
-        self._growth = np.zeros(len(sizes))
-        self._enough = np.log(2.0) * np.maximum(1.0, PER_DIMENSION * np.diff(self._domain.free_ptr))
-        self.due = True
+        self._core = core.Information(mdp.core, ridge or 1.0)
+        self.add, self.follow, self.decided = self._core.add, self._core.follow, self._core.decided
 
-    def add(self, transition: int) -> None:
-        """Take in one observed transition, by its index."""
-        from vbmle.kernels.objective import add_information
-
-        block, growth = add_information(self._mdp.flat, self._domain, self._inverse, transition)
-        self._growth[block] += growth
-        if self._growth[block] > self._enough[block]:
-            self.due = True
-
-    def decided(self) -> None:
-        """Start to wait again: a decision has been taken with all that is known."""
-        self._growth[:] = 0.0
-        self.due = False
+    @property
+    def due(self) -> bool:
+        """Whether to decide anew."""
+        return self._core.due
 
     def snapshot(self) -> Snapshot:
         """What `restore` continues from."""
-        return {
-            "information.inverse": self._inverse,
-            "information.growth": self._growth,
-            "information.due": np.array(self.due),
-        }
+        return {f"information.{key}": value for key, value in self._core.state().items()}
 
     def restore(self, snapshot: Snapshot) -> None:
-        """Continue from a `state`."""
-        self._inverse[...] = snapshot["information.inverse"]
-        self._growth[...] = snapshot["information.growth"]
-        self.due = bool(snapshot["information.due"])
+        """Continue from a snapshot."""
+        self._core.restore({key: snapshot[f"information.{key}"] for key in self._core.state()})

@@ -19,7 +19,7 @@ from vbmle.common.validation import Floats, Ints
 from vbmle.estimation.certificate import upper_bound
 from vbmle.estimation.counts import TransitionCounts
 from vbmle.estimation.maximiser import POOL, Solver, goal
-from vbmle.kernels.layout import Objective
+from vbmle.core.solver import Objective
 from vbmle.model.mdp import LinearMixtureMDP
 
 CONVERGED = 1e-7
@@ -56,7 +56,7 @@ def log_likelihood(
     """l(theta); minus infinity where an observed transition has probability 0."""
     point = mdp.require_theta(theta)
     _require_same(mdp, counts)
-    seen = counts.observed[: counts.num_observed]
+    seen = counts.observed
     p = mdp.transitions.probabilities(point)[seen]
     penalty = 0.5 * validation.non_negative("ridge", ridge) * float(point @ point)
     if (p <= 0.0).any():
@@ -112,7 +112,7 @@ def value_biased(
 def prove(solver: Solver, objective: Objective) -> float:
     """A bound on the maximum; where the search for it meets a better point, the solver moves there."""
     likely = Solver(solver.mdp)
-    likely.climb(objective._replace(bias=0.0))
+    likely.climb(objective.replaced(bias=0.0))
     concave = likely.objective + max(likely.gap, 0.0)
     if objective.bias == 0.0:
         return max(concave, solver.objective)

@@ -36,7 +36,7 @@ from numpy.typing import ArrayLike
 from vbmle.common.validation import Floats, Ints, fraction
 from vbmle.estimation.counts import TransitionCounts
 from vbmle.estimation.maximiser import Solver, goal
-from vbmle.kernels.layout import Objective
+from vbmle.core.solver import Objective
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.planning.optimistic_planner import Ellipsoid
 
@@ -90,7 +90,7 @@ class LikelihoodSet:
 
     def log_likelihood(self, theta: Floats) -> float:
         """l(theta), without ridge."""
-        seen = self.counts.observed[: self.counts.num_observed]
+        seen = self.counts.observed
         p = self.mdp.transitions.probabilities(theta)[seen]
         return float(self.counts.values[seen] @ np.log(p)) if (p > 0.0).all() else -np.inf
 
@@ -118,7 +118,7 @@ class LikelihoodSet:
         low, high, best = 0.0, np.inf, guess
         self._solver.start(self.theta)
         for _ in range(SOLVES):
-            self._solver.climb(self._objective._replace(linear=k * c))
+            self._solver.climb(self._objective.replaced(linear=k * c))
             top = self._solver.objective + max(self._solver.gap, 0.0)
             best = min(best, (top - self.level) / k - start)
             spare = self.log_likelihood(self._solver.theta) - self.level
@@ -170,7 +170,7 @@ def log_mixture(counts: TransitionCounts) -> float:
     mdp, total = counts.mdp, most_likely(counts)[0].objective
     seen = np.zeros(len(mdp.polytope.blocks))
     row_of = mdp.transitions.row_of
-    np.add.at(seen, mdp.block_of_row[row_of], counts.values)
+    np.add.at(seen, mdp.block_of_pair[row_of], counts.values)
     for n, block in zip(seen, mdp.polytope.blocks, strict=True):
         m = block.dimension
         if n > 0.0 and m > 0:
@@ -197,10 +197,10 @@ def most_likely(counts: TransitionCounts) -> tuple[Solver, Objective]:
 
 def _blocks(mdp: LinearMixtureMDP) -> list[tuple[Ints, Ints, Floats, float]]:
     """For each block its transitions, coordinates, basis and diameter."""
-    block_of = mdp.block_of_row[mdp.transitions.row_of]
+    block_of = mdp.block_of_pair[mdp.transitions.row_of]
     order = np.argsort(block_of, kind="stable")
     ends = np.searchsorted(block_of[order], np.arange(len(mdp.polytope.blocks) + 1))
     return [
-        (order[ends[b] : ends[b + 1]], block.coordinates, block.basis, float(mdp.flat_domain.diameter[b]))
+        (order[ends[b] : ends[b + 1]], block.coordinates, block.basis, float(mdp.flat_set.diameter[b]))
         for b, block in enumerate(mdp.polytope.blocks)
     ]

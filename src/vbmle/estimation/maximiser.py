@@ -2,7 +2,7 @@
 
     f(theta) = sum n log p - ridge/2 |theta|^2 + <linear, theta> + bias * V*(state; theta)     over P
 
-A climb (see `vbmle.kernels.ascent`) ends at a KKT point. f has many of them, because V* is not concave, so a
+A climb (core/src/climbing/climb.hpp) ends at a KKT point. f has many of them, because V* is not concave, so a
 search keeps a pool of distinct local maxima and feeds it with starts
 
     - near every vertex of P where they are few; else near the base models, or near the ends of P along the axes;
@@ -22,146 +22,109 @@ import numpy as np
 
 from vbmle.common.files import Snapshot
 from vbmle.common.validation import Floats, Ints
+from vbmle.core import solver as core
+from vbmle.core.solver import Objective
 from vbmle.estimation.counts import TransitionCounts
 from vbmle.estimation.starts import Starts
-from vbmle.kernels.layout import Objective, Pool
 from vbmle.model.mdp import LinearMixtureMDP
-from vbmle.planning.planner import room_for_factors
+from vbmle.planning.planner import uses_factors
 
-NOTHING = np.zeros(0)
 POOL = 8
 """How many local maxima a global search keeps."""
 
+KEPT = ("y", "theta", "policy", "V", "active", "num_active", "result", "status", "iterations", "evaluated")
+"""What of the pool a snapshot holds."""
+
 
 def goal(
-    counts: TransitionCounts, ridge: float, bias: float = 0.0, state: int = 0, linear: Floats = NOTHING
+    counts: TransitionCounts,
+    ridge: float,
+    bias: float = 0.0,
+    state: int = 0,
+    linear: Floats | None = None,
 ) -> Objective:
-    """The objective as the kernels see it."""
-    return Objective(counts.values, counts.observed, counts.num_observed, linear, ridge, bias, state, False)
+    """The objective as the core sees it."""
+    return core.make_objective(counts.core, ridge, bias, state, linear)
 
 
 class Solver:
-    """Keeps its points, policies and active rows from one solve to the next.
+    """Keeps its points, policies and active facets from one solve to the next.
 
     With `places=1` it is a local solver; more places hold the local maxima of a search. The incumbent's
-    theta, policy, V, objective, residual and gap are the solver's result.
+    theta, policy, V, objective, residual, gap and status are the solver's result.
     """
 
     def __init__(self, mdp: LinearMixtureMDP, places: int = 1, seed: int = 0) -> None:
-        self.mdp, self._domain = mdp, mdp.flat_domain
-        states, free, blocks = mdp.num_states, int(self._domain.free_ptr[-1]), len(self._domain.diameter)
-        rows = places + 1  # one for scratch
-        self._pool = Pool(
-            np.zeros((rows, free)),
-            np.tile(mdp.polytope.interior, (rows, 1)),
-            np.zeros((rows, states), np.int64),
-            np.zeros((rows, states)),
-            np.zeros((rows, free), np.int64),
-            np.zeros((rows, blocks), np.int64),
-            np.zeros((rows, 3)),
-        )
-        self._size = 1
-        self._p, self._lu = np.empty(mdp.transitions.count), room_for_factors(mdp)
+        self.mdp = mdp
+        self._core = core.Solver(mdp.core, places, uses_factors(mdp))
         self._seed = seed
-        self._starts: Starts | None = None
-        self._turn = 0
-        self.theta: Floats = self._pool.theta[0]
-        self.policy: Ints = self._pool.policy[0]
-        self.V: Floats = self._pool.V[0]
+        self._has_starts = False
+        views = self._core.views
+        self.theta: Floats = views["theta"][0]
+        self.policy: Ints = views["policy"][0]
+        self.V: Floats = views["V"][0]
+        self._result: Floats = views["result"][0]
+        self.climb = self._core.climb
+        self.plan = self._core.plan
 
     @property
     def objective(self) -> float:
-        return float(self._pool.result[0, 0])
+        """f at the incumbent."""
+        return float(self._result[0])
 
     @property
     def residual(self) -> float:
-        return float(self._pool.result[0, 1])
+        """The incumbent's KKT residual, relative to max(1, |grad f|)."""
+        return float(self._result[1])
 
     @property
     def gap(self) -> float:
-        return float(self._pool.result[0, 2])
+        """A bound on max <grad f, v - theta> over P: for a concave f, on what it lacks."""
+        return float(self._result[2])
 
     @property
-    def starts(self) -> Starts:
-        """The starts of a search, made on first use."""
-        if self._starts is None:
-            self._starts = Starts(self.mdp, self._seed)
-        return self._starts
+    def status(self) -> str:
+        """How the incumbent's last climb ended."""
+        return core.STATUSES[self._core.views["status"][0]]
 
     def start(self, theta: Floats) -> None:
         """Stand at theta alone, moved inside the feasible set where it is outside."""
-        from vbmle.kernels.ascent import place
-
-        place(self._domain, theta, self._pool.y[0])
-        self._pool.counts[0] = 0
-        self._size = 1
-
-    def climb(self, objective: Objective) -> None:
-        """Go up to KKT points from where it stands."""
-        from vbmle.kernels.search import track
-
-        self._size = track(self.mdp.flat, self._domain, objective, self._pool, self._size, self._p, self._lu)
-
-    def plan(self) -> None:
-        """Set policy and V to the optimal ones at theta, starting from the policy at hand."""
-        from vbmle.kernels.objective import plan_at
-
-        plan_at(self.mdp.flat, self.theta, self._p, self.policy, self._lu, self.V)
+        self._core.stand_at(theta)
 
     def search(self, objective: Objective) -> None:
         """Climb from everywhere."""
-        self.climb(objective)
-        self._try(objective, self.starts.all(self.theta, self._likely(objective)))
-        for _ in range(2):  # the neighbours of a new incumbent have not been tried
-            self._switch(objective, *self.starts.switches(objective.state))
+        self._prepare()
+        self._core.search(objective)
 
     def follow(self, objective: Objective) -> None:
         """Climb from the pool and from one start and one policy more; from several the first time."""
-        self.climb(objective)
-        if self._turn == 0:
-            self._try(objective, self.starts.some(self.theta, self._likely(objective)))
-            self._switch(objective, *self.starts.actions(objective.state))
-        else:
-            self._try(objective, self.starts.one(self._turn, self.theta))
-            self._switch(objective, *self.starts.one_switch(self._turn, objective.state))
-        self._turn += 1
+        if not self._has_starts:
+            self._prepare()
+        self._core.follow(objective)
 
     def climb_from_few(self, objective: Objective) -> None:
         """Climb from where it stands, from the most likely theta and from the interior point."""
-        self._size = 1
-        self.climb(objective)
-        likely = self.starts.place(self._likely(objective))
-        self._try(objective, np.vstack([likely, np.zeros_like(likely)]))
+        self._core.climb_from_few(objective)
 
     def add(self, objective: Objective, theta: Floats) -> None:
         """Climb from theta too."""
-        self._try(objective, self.starts.place(theta)[None, :])
+        self._core.add_start(objective, theta)
 
-    def _likely(self, objective: Objective) -> Floats:
-        """The maximiser of the part without value."""
-        solver = Solver(self.mdp)
-        solver.climb(objective._replace(bias=0.0))
-        return solver.theta
-
-    def _try(self, objective: Objective, starts: Floats) -> None:
-        from vbmle.kernels.search import try_starts
-
-        arguments = (self.mdp.flat, self._domain, objective, self._pool, self._size)
-        self._size = try_starts(*arguments, starts, self._p, self._lu)
-
-    def _switch(self, objective: Objective, states: Ints, actions: Ints) -> None:
-        from vbmle.kernels.search import try_switches
-
-        arguments = (self.mdp.flat, self._domain, objective, self._pool, self._size)
-        self._size = try_switches(*arguments, states, actions, self._p, self._lu)
+    def _prepare(self) -> None:
+        """Make the starts of a search, once."""
+        if not self._has_starts:
+            starts = Starts(self.mdp, self._seed)
+            self._core.set_starts(starts.fixed, starts.best, starts.pairs)
+            self._has_starts = True
 
     def snapshot(self) -> Snapshot:
         """What the next solve depends on, to be continued exactly by `restore`."""
-        arrays = {f"solver.{name}": array for name, array in self._pool._asdict().items()}
-        return arrays | {"solver.place": np.array([self._size, self._turn])}
+        arrays: Snapshot = {f"solver.{name}": self._core.views[name] for name in KEPT}
+        return arrays | {"solver.place": np.array([self._core.size, self._core.turn])}
 
     def restore(self, snapshot: Snapshot) -> None:
-        """Continue from a `state`."""
-        for name, array in self._pool._asdict().items():
-            array[...] = snapshot[f"solver.{name}"]
-        self._size, self._turn = (int(i) for i in snapshot["solver.place"])
+        """Continue from a snapshot."""
+        for name in KEPT:
+            self._core.views[name][...] = snapshot[f"solver.{name}"]
+        size, turn = (int(i) for i in snapshot["solver.place"])
+        self._core.restore(size, turn)

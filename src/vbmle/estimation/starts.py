@@ -7,80 +7,35 @@ from itertools import product
 import numpy as np
 
 from vbmle.common.validation import Floats, Ints
-from vbmle.kernels.layout import Domain
+from vbmle.core import linear_program
+from vbmle.model.core_model import FlatSet
 from vbmle.model.feasible_set import Block
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.planning.optimistic_planner import best_successors
 
-TRY_ALL = 64  # up to this many vertices, or neighbouring policies, all are tried
-SURVEY = 8  # how many starts, and actions, a quick survey tries
+TRY_ALL = 64  # up to this many vertices all are tried
 HIT_AND_RUN_STEPS = 12  # of hit-and-run between two random points
 NEAR = 0.95  # how near the boundary a start stands: 1 is on it, 0 the interior point
 VERTEX_LIMIT = (4, 400)  # free coordinates and rows up to which vertices are enumerated
 
 
 class Starts:
-    """The starts of one model for one seed: fixed points, points that depend on the incumbent, and policies."""
+    """The starts of one model for one seed.
+
+    fixed: points (n, free); best: the point that is best for the controller everywhere, for product sets; pairs: the
+    order in which other actions are tried. How they are used is in core/src/climbing/starts.hpp.
+    """
 
     def __init__(self, mdp: LinearMixtureMDP, seed: int) -> None:
         rng = np.random.default_rng([seed, 0x5EED])
-        self._mdp, self._domain = mdp, mdp.flat_domain
         anchors = _anchors(mdp) * NEAR
-        free = int(self._domain.free_ptr[-1])
+        free = mdp.flat_set.num_free
         many = min(40, 8 + 4 * free)
         fixed = np.vstack([np.zeros((1, free)), anchors, _mixtures(anchors, rng, many)])
         fixed = np.vstack([fixed, _random_points(mdp, rng, 8 if len(anchors) else many)])
-        self._fixed = fixed[rng.permutation(len(fixed))]
-        self._best = _best_everywhere(mdp) if len(mdp.polytope.blocks) > 1 else None
-        self._pairs = rng.permutation(mdp.num_states * mdp.num_actions)
-
-    def all(self, incumbent: Floats, likely: Floats) -> Floats:
-        """Every start, given the incumbent's and the maximum-likelihood theta."""
-        own = [self.place(likely)]
-        if self._best is not None:
-            here = self.place(incumbent)
-            own += [here + share * (self._best - here) for share in (0.05, 0.5, NEAR)]
-        return np.vstack([*own, self._fixed])
-
-    def some(self, incumbent: Floats, likely: Floats) -> Floats:
-        """The first of them."""
-        return self.all(incumbent, likely)[:SURVEY]
-
-    def one(self, turn: int, incumbent: Floats) -> Floats:
-        """One start, in rotation."""
-        if self._best is not None and turn % 4 == 0:
-            here = self.place(incumbent)
-            return np.atleast_2d(here + (0.05, 0.5, NEAR)[turn // 4 % 3] * (self._best - here))
-        return self._fixed[turn % len(self._fixed)][None, :]
-
-    def switches(self, state: int) -> tuple[Ints, Ints]:
-        """Pairs (state, action) to try against the incumbent's policy: all where they are few."""
-        actions = self._mdp.num_actions
-        pairs = self._pairs
-        if len(pairs) > TRY_ALL:
-            pairs = np.concatenate([pairs[pairs // actions == state], pairs[: TRY_ALL // 2]])
-        return pairs // actions, pairs % actions
-
-    def actions(self, state: int) -> tuple[Ints, Ints]:
-        """Every action in the state at hand, up to a limit."""
-        actions = np.arange(min(self._mdp.num_actions, SURVEY))
-        return np.full(len(actions), state), actions
-
-    def one_switch(self, turn: int, state: int) -> tuple[Ints, Ints]:
-        """One pair, in rotation: every second time in the state at hand."""
-        actions = self._mdp.num_actions
-        if turn % 2:
-            return np.array([state]), np.array([turn // 2 % actions])
-        pair = self._pairs[turn // 2 % len(self._pairs)]
-        return np.array([pair // actions]), np.array([pair % actions])
-
-    def place(self, theta: Floats) -> Floats:
-        """The coordinates y of theta, moved inside P where it is outside."""
-        from vbmle.kernels.ascent import place
-
-        y = np.empty(int(self._domain.free_ptr[-1]))
-        place(self._domain, theta, y)
-        return y
+        self.fixed: Floats = fixed[rng.permutation(len(fixed))]
+        self.best = _best_everywhere(mdp) if len(mdp.polytope.blocks) > 1 else None
+        self.pairs: Ints = rng.permutation(mdp.num_states * mdp.num_actions)
 
 
 def _anchors(mdp: LinearMixtureMDP) -> Floats:
@@ -100,7 +55,7 @@ def _anchors(mdp: LinearMixtureMDP) -> Floats:
     models = np.array([row for row in np.eye(mdp.dimension) if mdp.contains(row)]).reshape(-1, mdp.dimension)
     if len(models):
         return (models - blocks[0].center) @ blocks[0].basis
-    return _axis_ends(mdp.flat_domain)
+    return _axis_ends(mdp.flat_set)
 
 
 def _small(block: Block) -> bool:
@@ -133,19 +88,11 @@ def block_vertices(block: Block) -> Floats:
     return np.asarray(points[np.sort(first)])
 
 
-def _axis_ends(domain: Domain) -> Floats:
+def _axis_ends(flat: FlatSet) -> Floats:
     """The points of P that lie furthest along every axis of y, both ways (one block)."""
-    from vbmle.kernels.faces import linear_program, make_work
-
-    free, count = int(domain.free_ptr[-1]), len(domain.offsets)
-    rows = domain.rows.reshape(count, free)
-    work = make_work(free, count)
-    ends = []
-    for direction in np.vstack([np.eye(free), -np.eye(free)]):
-        y = np.zeros(free)
-        linear_program(rows, domain.offsets, direction, y, np.zeros(free, np.int64), 0, work)
-        ends.append(y)
-    return np.array(ends)
+    free, count = flat.num_free, len(flat.offsets)
+    axes = np.vstack([np.eye(free), -np.eye(free)])
+    return linear_program.furthest(flat.normals.reshape(count, free), flat.offsets, axes)
 
 
 def _mixtures(anchors: Floats, rng: np.random.Generator, count: int) -> Floats:
@@ -198,14 +145,6 @@ def _best_everywhere(mdp: LinearMixtureMDP) -> Floats:
     parts = []
     for block in mdp.polytope.blocks:
         if block.dimension:
-            parts.append(_furthest(block, block.basis.T @ weight[block.coordinates]))
+            direction = np.atleast_2d(block.basis.T @ weight[block.coordinates])
+            parts.append(linear_program.furthest(block.rows, block.offsets, direction)[0])
     return np.concatenate(parts) if parts else np.zeros(0)
-
-
-def _furthest(block: Block, direction: Floats) -> Floats:
-    from vbmle.kernels.faces import linear_program, make_work
-
-    y = np.zeros(block.dimension)
-    work = make_work(block.dimension, len(block.offsets))
-    linear_program(block.rows, block.offsets, direction, y, np.zeros(block.dimension, np.int64), 0, work)
-    return y

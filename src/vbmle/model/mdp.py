@@ -25,8 +25,9 @@ from scipy import sparse
 from vbmle.common import validation
 from vbmle.common.files import load_npz, pack, save_npz, unpack
 from vbmle.common.validation import Floats, Ints
-from vbmle.kernels.layout import Domain, Model
-from vbmle.model import feasible_set, flatten, transitions
+from vbmle.core.model import Model
+from vbmle.model import core_model, feasible_set, transitions
+from vbmle.model.core_model import FlatSet
 from vbmle.model.feasible_set import Constraints
 from vbmle.model.transitions import Transitions
 
@@ -270,19 +271,19 @@ class LinearMixtureMDP:
         return array
 
     @cached_property
-    def flat(self) -> Model:
-        """Transitions, features and rewards as the kernels see them."""
-        return flatten.flat_model(self)
+    def core(self) -> Model:
+        """The core's handle on all of it."""
+        return core_model.core_model(self)
 
     @cached_property
-    def flat_domain(self) -> Domain:
-        """The feasible set as the kernels see it."""
-        return flatten.flat_domain(self.polytope)
+    def flat_set(self) -> FlatSet:
+        """The feasible set in flat arrays."""
+        return core_model.flat_set(self.polytope)
 
     @cached_property
-    def block_of_row(self) -> Ints:
-        """The block of the feasible set that governs each row (s, a)."""
-        return flatten.block_of_rows(self)
+    def block_of_pair(self) -> Ints:
+        """The block of the feasible set that governs each pair (s, a)."""
+        return core_model.block_of_pairs(self)
 
     def fingerprint(self) -> str:
         """A hash of everything known, so that saved agents are not continued on another model."""
