@@ -87,6 +87,94 @@ VB_API vb_status vb_model_place(const vb_model* model, const double* theta, doub
 
 /* ---- Likelihood and value: counts, the solver ------------------------------------------------------------------- */
 
+/* How often each transition was seen. */
+typedef struct vb_counts vb_counts;
+
+/* Empty counts; possible (transitions,): whether some feasible theta allows a transition. */
+VB_API vb_status vb_counts_new(const vb_model* model, const uint8_t* possible, vb_counts** counts);
+VB_API void vb_counts_free(vb_counts* counts);
+
+/* Counts (s, a, s') that many times and returns the transition's number, or one of the following; then nothing is
+ * counted. */
+VB_API int64_t vb_counts_add(vb_counts* counts, int64_t state, int64_t action, int64_t next_state, int64_t times);
+#define VB_BAD_STATE (-1)      /* the state is out of range */
+#define VB_BAD_ACTION (-2)     /* the action is out of range */
+#define VB_BAD_NEXT_STATE (-3) /* the next state is out of range */
+#define VB_IMPOSSIBLE (-4)     /* no feasible theta allows the transition */
+
+/* Replaces all counts: values (transitions,) finite and not negative, observed (num_observed,) exactly those above 0. */
+VB_API vb_status vb_counts_load(vb_counts* counts, const double* values, const int64_t* observed, int64_t num_observed);
+
+typedef struct vb_counts_view {
+    double* values;        /* (transitions,) */
+    int64_t* observed;     /* (transitions,), of which the first num_observed count */
+    int64_t num_observed;  /* transitions seen at least once */
+    int64_t total;         /* transitions added */
+} vb_counts_view;
+
+/* Where the counts lie, and how many there are now. */
+VB_API void vb_counts_fields(vb_counts* counts, vb_counts_view* view);
+
+/* sum n log p - ridge/2 |theta|^2 + <linear, theta> + bias * V*(state; theta) */
+typedef struct vb_objective {
+    vb_counts* counts;     /* n */
+    const double* linear;  /* (d,), or null */
+    double ridge;          /* >= 0 */
+    double bias;           /* >= 0 */
+    int64_t state;         /* where the value counts */
+} vb_objective;
+
+/* A maximiser over the feasible set. It keeps its local maxima from one call to the next. */
+typedef struct vb_solver vb_solver;
+
+/* A solver for up to `places` local maxima; factors: evaluate policies by dense factors, else by sweeps. */
+VB_API vb_status vb_solver_new(const vb_model* model, int64_t places, int32_t factors, vb_solver** solver);
+VB_API void vb_solver_free(vb_solver* solver);
+
+typedef struct vb_starts {
+    const double* fixed;   /* (num_fixed, free) points y to start from */
+    int64_t num_fixed;
+    const double* best;    /* (free,) the y that is best for the controller everywhere, or null */
+    const int64_t* pairs;  /* (num_pairs,) pairs in the order in which they are tried */
+    int64_t num_pairs;
+} vb_starts;
+
+/* Where searches start from; copied. To be called once, before the first search. */
+VB_API vb_status vb_solver_set_starts(vb_solver* solver, const vb_starts* starts);
+
+/* Each of these maximises and returns how the incumbent's last climb ended (VB_OK to VB_NO_START), or VB_BAD_ARGUMENT. */
+VB_API vb_status vb_solver_climb(vb_solver* solver, const vb_objective* objective);  /* from where it stands */
+VB_API vb_status vb_solver_search(vb_solver* solver, const vb_objective* objective); /* from everywhere */
+VB_API vb_status vb_solver_follow(vb_solver* solver, const vb_objective* objective); /* from its maxima and one start more */
+VB_API vb_status vb_solver_climb_from_few(vb_solver* solver, const vb_objective* objective); /* and from two starts */
+VB_API vb_status vb_solver_add_start(vb_solver* solver, const vb_objective* objective, const double* theta); /* from theta, too */
+
+/* Stands at theta (d,) alone, moved inside the feasible set. */
+VB_API void vb_solver_stand_at(vb_solver* solver, const double* theta);
+
+/* Makes the incumbent's policy and V optimal for its theta. */
+VB_API void vb_solver_plan(vb_solver* solver);
+
+/* Where the maxima lie. Row 0 is the incumbent, the last row scratch; rows = places + 1. */
+typedef struct vb_solver_view {
+    double* y;            /* (rows, free) */
+    double* theta;        /* (rows, d) */
+    double* V;            /* (rows, S) */
+    int64_t* policy;      /* (rows, S) */
+    int64_t* active;      /* (rows, free) facets on which the last program ended, block by block */
+    int64_t* num_active;  /* (rows, blocks) */
+    double* result;       /* (rows, 3) objective, relative KKT residual, gap */
+    int32_t* status;      /* (rows,) how the last climb ended */
+    int32_t* iterations;  /* (rows,) of the last climb */
+    uint8_t* evaluated;   /* (rows,) whether V and policy belong to theta */
+    int64_t size;         /* maxima held */
+    int64_t turn;         /* how often it has followed */
+} vb_solver_view;
+VB_API void vb_solver_fields(vb_solver* solver, vb_solver_view* view);
+
+/* Takes over what was written into the fields, after checking it; theta, and all that follows from it, is recomputed. */
+VB_API vb_status vb_solver_restore(vb_solver* solver, int64_t size, int64_t turn);
+
 /* ---- Certificates ---------------------------------------------------------------------------------------------- */
 
 /* ---- Linear programs over facets -------------------------------------------------------------------------------- */

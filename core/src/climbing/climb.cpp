@@ -1,0 +1,142 @@
+#include "climbing/climb.hpp"
+
+#include "climbing/kkt.hpp"
+#include "climbing/line_search.hpp"
+#include "climbing/newton_step.hpp"
+#include "climbing/objective.hpp"
+#include "climbing/polish.hpp"
+#include "climbing/product_step.hpp"
+
+namespace vb {
+
+namespace {
+
+constexpr int kMostIterations = 300;
+constexpr double kStalledResidual = 1e-8;  // a climb ends here, too, once f no longer rises beyond rounding
+constexpr double kInside[] = {0.99, 0.9, 0.5};  // how much of a start may be kept, the rest the interior point
+constexpr double kTooSteep = 10.0;
+
+// Where a climb stands between two iterations.
+struct State {
+    double f = 0.0;
+    double rise = 0.0;  // what the slope promises of a whole step
+    int stalled = 0;    // steps in a row that raised f by no more than rounding
+    int iteration = 0;
+};
+
+Outcome outcome(const State& state, const Workspace& work, Status status) {
+    return {state.f, work.residual, work.gap, status, state.iteration};
+}
+
+// Whether an observed transition is all but impossible at p. At a maximum n_i/p_i is of the order of all counts and the
+// bias together; far above, steps would only double p_i each time.
+bool too_steep(const Problem& problem, const double* p) {
+    const Objective& objective = problem.objective;
+    double total = 1.0 + objective.bias / (1.0 - problem.model.discount), steepest = 0.0;
+    for (Index k = 0; k < objective.num_observed; ++k) {
+        const Index i = objective.observed[k];
+        total += objective.counts[i];
+        steepest = larger(steepest, p[i] > 0.0 ? objective.counts[i] / p[i] : kInfinity);
+    }
+    return steepest > kTooSteep * total;
+}
+
+// f at the point; from a start that is too steep, at the best mixture with the interior point.
+double start_inside(const Problem& problem, Point& at, Workspace& work) {
+    double f = 0.0;
+    if (at.evaluated) {
+        f = evaluate_again(problem, at, work);
+    } else {
+        assemble(problem.set, at.y, at.theta);
+        f = evaluate(problem, at, work);
+    }
+    if (!too_steep(problem, at.p)) return f;
+    const Index free = problem.set.num_free;
+    copy(at.y, free, work.kept.data);
+    copy(at.y, free, work.best.data);
+    for (double inside : kInside) {
+        for (Index j = 0; j < free; ++j) at.y[j] = inside * work.kept[j];
+        assemble(problem.set, at.y, at.theta);
+        const double inner = evaluate(problem, at, work);
+        if (inner > f) {
+            f = inner;
+            copy(at.y, free, work.best.data);
+        }
+    }
+    copy(work.best.data, free, at.y);
+    assemble(problem.set, at.y, at.theta);
+    return evaluate(problem, at, work);
+}
+
+// Stands at the start, with its slope; false where no start has a finite objective.
+bool begin(const Problem& problem, Point& at, Workspace& work, State& state) {
+    fill(work.step.data, work.step.size, kInfinity);
+    fill(work.multiplier.data, work.multiplier.size, 0.0);
+    fill(work.product.last.data, work.product.last.size, std::numeric_limits<double>::quiet_NaN());
+    work.residual = 1.0;
+    work.gap = kInfinity;
+    state.f = start_inside(problem, at, work);
+    if (state.f == -kInfinity) return false;
+    find_slope(problem, at, work);
+    return true;
+}
+
+void find_step(const Problem& problem, Point& at, Workspace& work, State& state) {
+    if (problem.model.features.is_dense()) {
+        find_newton_step(problem, at, work);
+    } else {  // near the top, steps as exact as it pays
+        find_product_step(problem, at, smaller(0.1, larger(1e-4, work.residual)), work);
+    }
+    state.rise = dot(work.slope.data, work.step.data, problem.set.num_free);
+    judge(problem, at, work);
+}
+
+// Whether the climb ends before the step is taken, and how.
+bool finished(const State& state, const Workspace& work, Status& status) {
+    if (work.residual <= kTarget) {
+        status = Status::converged;
+    } else if (!(state.rise > 0.0)) {
+        status = Status::no_step;
+    } else if ((state.stalled >= 2 && work.residual <= kStalledResidual) || state.stalled >= 10) {
+        status = Status::stalled;
+    } else {
+        return false;
+    }
+    return true;
+}
+
+// Takes over what the line search reached; the multipliers of a whole step may already prove the new point.
+void assess(const Problem& problem, const Progress& progress, Point& at, Workspace& work, State& state) {
+    const double noise = rounding_error(problem, work, state.f);
+    state.stalled = progress.f <= state.f + noise ? state.stalled + 1 : 0;
+    state.f = progress.f;
+    find_slope(problem, at, work);
+    if (progress.length != 1.0) return;
+    judge(problem, at, work);
+    if (worth_polishing(problem, work)) state.f = polish(problem, state.f, at, work);
+}
+
+}  // namespace
+
+Outcome climb(const Problem& problem, Point& at, Workspace& work) {
+    State state;
+    if (!begin(problem, at, work, state)) return {-kInfinity, kInfinity, kInfinity, Status::no_start, 0};
+    for (; state.iteration < kMostIterations; ++state.iteration) {
+        find_step(problem, at, work, state);
+        if (Status status; finished(state, work, status)) return outcome(state, work, status);
+        const Progress progress = line_search(problem, state.f, state.rise, at, work);
+        if (!progress.risen) {
+            state.f = progress.f;
+            return outcome(state, work, Status::line_search_failed);
+        }
+        assess(problem, progress, at, work, state);
+        if (progress.length == 1.0 && work.residual <= kTarget) {
+            ++state.iteration;
+            return outcome(state, work, Status::converged);
+        }
+    }
+    judge(problem, at, work);
+    return outcome(state, work, Status::out_of_iterations);
+}
+
+}  // namespace vb

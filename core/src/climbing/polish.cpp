@@ -1,0 +1,72 @@
+#include "climbing/polish.hpp"
+
+#include "climbing/kkt.hpp"
+#include "climbing/objective.hpp"
+
+namespace vb {
+
+namespace {
+
+constexpr double kNear = 1e-3;          // from this residual on factors of the last program are used again ...
+constexpr double kQuick = 0.1;          // ... while each step makes the residual so much smaller ...
+constexpr Index kManyCoordinates = 32;  // ... and with so many free coordinates: with fewer, new factors are cheap
+
+// step = Z (Z' B Z)^{-1} Z' g on the face of the last program, and the multipliers that go with g there. False, and the
+// multipliers as they were, where one would be negative: another face is better.
+bool step_on_face(const Point& at, Workspace& work) {
+    const Index m = work.slope.size, count = at.num_active[0];
+    ConstMatrix frame = qp_frame(work.qp, m), upper = qp_upper(work.qp, m);
+    const double* g = work.slope.data;
+    double *step = work.step.data, *found = work.rest.data;
+    fill(step, m, 0.0);
+    for (Index k = count; k < m; ++k) add_scaled(dot(frame[k], g, m), frame[k], m, step);
+    for (Index k = count - 1; k >= 0; --k) {
+        double total = -dot(frame[k], g, m);
+        for (Index i = k + 1; i < count; ++i) total -= upper[k][i] * found[i];
+        found[k] = total / upper[k][k];
+        if (found[k] < 0.0) return false;
+    }
+    copy(found, count, work.multiplier.data);
+    return true;
+}
+
+bool holds(const Problem& problem, const double* y, Workspace& work) {
+    const Facets& facets = problem.set.blocks[0].facets;
+    facet_values(facets, facets.offsets, y, work.slack.data);
+    double least = 0.0;
+    for (Index i = 0; i < facets.count; ++i) least = smaller(least, work.slack[i]);
+    return least >= -1e-14;
+}
+
+}  // namespace
+
+bool worth_polishing(const Problem& problem, const Workspace& work) {
+    const bool many = problem.model.features.is_dense() && problem.set.num_free >= kManyCoordinates;
+    return many && work.residual > kTarget && work.residual <= kNear;
+}
+
+double polish(const Problem& problem, double f, Point& at, Workspace& work) {
+    const Index m = problem.set.num_free;
+    double before = kNear;
+    while (step_on_face(at, work)) {
+        judge(problem, at, work);
+        if (work.residual <= kTarget || work.residual > kQuick * before) break;
+        before = work.residual;
+        for (Index j = 0; j < m; ++j) work.trial_y[j] = at.y[j] + work.step[j];
+        if (!holds(problem, work.trial_y.data, work)) break;
+        assemble(problem.set, work.trial_y.data, at.theta);
+        const double reached = evaluate(problem, at, work);
+        if (reached < f - rounding_error(problem, work, f)) {
+            assemble(problem.set, at.y, at.theta);
+            f = evaluate(problem, at, work);
+            find_slope(problem, at, work);
+            break;
+        }
+        copy(work.trial_y.data, m, at.y);
+        f = reached;
+        find_slope(problem, at, work);
+    }
+    return f;
+}
+
+}  // namespace vb

@@ -1,0 +1,52 @@
+// Local maxima kept side by side, the incumbent first.
+//
+// The incumbent gives way only to a maximum that is better by more than rounding, so exact ties keep the one found first.
+// The last place is for scratch.
+#pragma once
+
+#include "climbing/workspace.hpp"
+
+namespace vb {
+
+struct Pool {
+    Index places = 0;  // maxima that it can hold; place `places` is for scratch
+    Index size = 1;    // maxima that it holds
+    Matrix y, theta, V;          // (places + 1, free), (.., d), (.., S)
+    Grid<Index> policy;          // (places + 1, S)
+    Grid<Index> active;          // (places + 1, free)
+    Grid<Index> num_active;      // (places + 1, blocks)
+    Matrix result;               // (places + 1, 3): objective, residual, gap
+    View<std::int32_t> status;   // (places + 1,) how the last climb ended
+    View<std::int32_t> iterations;  // (places + 1,) of the last climb
+    View<std::uint8_t> evaluated;  // (places + 1,) whether p, policy, V and lu belong to theta
+    Matrix p;                    // (places + 1 or 1, transitions)
+    Vector lu;                   // as many (S, S)
+    bool own_evaluations = true; // whether every place has p and lu of its own
+    Index resident = 0;          // otherwise the place that they belong to
+};
+
+Pool make_pool(Arena& arena, const Problem& problem, Index places, bool factors);
+
+// The point at a place.
+Point point_at(Pool& pool, Workspace& work, Index k);
+
+// Climbs from a place and writes down the result.
+void climb_at(const Problem& problem, Pool& pool, Index k, Workspace& work);
+
+// Climbs from every place that holds a maximum, the best first in the end; maxima that meet become one.
+void climb_all(const Problem& problem, Pool& pool, Workspace& work);
+
+// Climbs from y, with the incumbent's policy, and takes the maximum in unless it is known.
+void try_start(const Problem& problem, Pool& pool, const double* y, Workspace& work);
+
+// Plays another action in one state, climbs from the incumbent for that policy, then freely.
+//
+// The maximum over theta of the maximum over policies can be taken in either order, so a better maximum that goes with a
+// neighbouring policy is found this way even where the value is flat in between.
+struct Switch {
+    Index state;
+    Index action;
+};
+void try_switch(const Problem& problem, Pool& pool, Switch other, Workspace& work);
+
+}  // namespace vb

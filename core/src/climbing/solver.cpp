@@ -1,0 +1,168 @@
+#include "climbing/solver.hpp"
+
+#include "climbing/climb.hpp"
+#include "planning/policy_iteration.hpp"
+
+namespace vb {
+
+namespace {
+
+// The first action that is allowed in every state, where a policy has to begin.
+void first_policy(const Model& model, Index* policy) {
+    for (Index s = 0; s < model.num_states; ++s) {
+        Index a = 0;
+        while (a + 1 < model.num_actions && model.reward[model.pair(s, a)] == -kInfinity) ++a;
+        policy[s] = a;
+    }
+}
+
+// The maximiser of the part without value, from the interior point; in the scratch place.
+void find_likely(Solver& solver, const Objective& objective) {
+    Pool& pool = solver.pool;
+    const Index scratch = pool.places;
+    Objective concave = objective;
+    concave.bias = 0.0;
+    fill(pool.y[scratch], pool.y.cols, 0.0);
+    fill<Index>(pool.num_active[scratch], pool.num_active.cols, 0);
+    pool.evaluated[scratch] = 0;
+    climb_at(solver.problem(concave), pool, scratch, solver.work);
+    copy(pool.y[scratch], pool.y.cols, solver.likely.data);
+}
+
+bool finite(const double* x, Index n) {
+    for (Index i = 0; i < n; ++i) {
+        if (!std::isfinite(x[i])) return false;
+    }
+    return true;
+}
+
+bool active_facets_fit(const Solver& solver, Index k) {
+    const FeasibleSet& set = solver.known.set;
+    for (Index b = 0; b < set.num_blocks; ++b) {
+        const Block& block = set.blocks[b];
+        const Index count = solver.pool.num_active[k][b];
+        if (count < 0 || count > block.num_free) return false;
+        for (Index i = 0; i < count; ++i) {
+            const Index facet = solver.pool.active[k][block.first_free + i];
+            if (facet < 0 || facet >= block.facets.count) return false;
+        }
+    }
+    return true;
+}
+
+bool inside(const FeasibleSet& set, const double* y) {
+    for (Index b = 0; b < set.num_blocks; ++b) {
+        const Block& block = set.blocks[b];
+        for (Index i = 0; i < block.facets.count; ++i) {
+            if (!(block.facets.value(i, block.facets.offsets, y + block.first_free) >= -1e-6)) return false;
+        }
+    }
+    return true;
+}
+
+bool place_fits(const Solver& solver, Index k) {
+    const Model& model = solver.known.model;
+    const Pool& pool = solver.pool;
+    if (!finite(pool.y[k], pool.y.cols) || !finite(pool.V[k], pool.V.cols)) return false;
+    for (Index s = 0; s < model.num_states; ++s) {
+        const Index a = pool.policy[k][s];
+        if (a < 0 || a >= model.num_actions || model.reward[model.pair(s, a)] == -kInfinity) return false;
+    }
+    return active_facets_fit(solver, k) && inside(solver.known.set, pool.y[k]);
+}
+
+// p, V and factors of a place that had them: the same numbers as before it was saved.
+void evaluate_place(Solver& solver, Index k) {
+    const bool evaluated = solver.pool.evaluated[k] != 0;
+    assemble(solver.known.set, solver.pool.y[k], solver.pool.theta[k]);
+    if (!evaluated) return;
+    Point point = point_at(solver.pool, solver.work, k);
+    probabilities(solver.known.model.features, point.theta, point.p);
+    if (!point.lu.empty()) evaluate_by_factors(solver.work.planner, point.p, point.policy, point.V);
+    solver.pool.evaluated[k] = 1;
+}
+
+}  // namespace
+
+Solver::Solver(const KnownModel& known_, Index places, bool factors) : known(known_) {
+    pool = make_pool(arena, problem({}), places, factors);
+    work = make_workspace(arena, known.model, known.set, factors);
+    likely = arena.take<double>(known.set.num_free);
+    if (arena.failed()) return;
+    for (Index k = 0; k <= places; ++k) first_policy(known.model, pool.policy[k]);
+}
+
+void climb(Solver& solver, const Objective& objective) {
+    climb_all(solver.problem(objective), solver.pool, solver.work);
+}
+
+void search(Solver& solver, const Objective& objective) {
+    const Problem problem = solver.problem(objective);
+    climb_all(problem, solver.pool, solver.work);
+    find_likely(solver, objective);
+    const Index all = solver.starts.fixed.rows + 1 + kBetween;
+    try_starts(problem, solver.pool, solver.starts, solver.likely.data, all, solver.work);
+    for (int k = 0; k < 2; ++k) {  // the neighbours of a new incumbent have not been tried
+        try_all_switches(problem, solver.pool, solver.starts, solver.work);
+    }
+}
+
+void follow(Solver& solver, const Objective& objective) {
+    const Problem problem = solver.problem(objective);
+    climb_all(problem, solver.pool, solver.work);
+    if (solver.turn == 0) {
+        find_likely(solver, objective);
+        try_starts(problem, solver.pool, solver.starts, solver.likely.data, kQuickStarts, solver.work);
+        try_actions(problem, solver.pool, solver.work);
+    } else {
+        try_one_start(problem, solver.pool, solver.starts, solver.turn, solver.work);
+        try_one_switch(problem, solver.pool, solver.starts, solver.turn, solver.work);
+    }
+    ++solver.turn;
+}
+
+void climb_from_few(Solver& solver, const Objective& objective) {
+    const Problem problem = solver.problem(objective);
+    solver.pool.size = 1;
+    climb_all(problem, solver.pool, solver.work);
+    find_likely(solver, objective);
+    try_start(problem, solver.pool, solver.likely.data, solver.work);
+    fill(solver.likely.data, solver.likely.size, 0.0);
+    try_start(problem, solver.pool, solver.likely.data, solver.work);
+}
+
+void add_start(Solver& solver, const Objective& objective, const double* theta) {
+    place(solver.known.set, theta, solver.likely.data, solver.work.gradient.data);
+    try_start(solver.problem(objective), solver.pool, solver.likely.data, solver.work);
+}
+
+void stand_at(Solver& solver, const double* theta) {
+    Pool& pool = solver.pool;
+    place(solver.known.set, theta, pool.y[0], solver.work.gradient.data);
+    fill<Index>(pool.num_active[0], pool.num_active.cols, 0);
+    pool.evaluated[0] = 0;
+    pool.size = 1;
+}
+
+void plan_at_incumbent(Solver& solver) {
+    Point point = point_at(solver.pool, solver.work, 0);
+    probabilities(solver.known.model.features, point.theta, point.p);
+    optimal_value(solver.work.planner, point.p, point.policy, point.V);
+    solver.pool.evaluated[0] = 1;
+}
+
+Status restore(Solver& solver, Index size, Index turn) {
+    Pool& pool = solver.pool;
+    if (size < 1 || size > pool.places || turn < 0) return Status::bad_argument;
+    for (Index k = 0; k < size; ++k) {
+        if (!place_fits(solver, k)) return Status::bad_argument;
+    }
+    pool.size = size;
+    solver.turn = turn;
+    pool.resident = 0;
+    for (Index k = pool.own_evaluations ? size - 1 : 0; k >= 0; --k) evaluate_place(solver, k);
+    for (Index k = pool.own_evaluations ? size : 1; k < size; ++k) assemble(solver.known.set, pool.y[k], pool.theta[k]);
+    return Status::ok;
+}
+
+}  // namespace vb

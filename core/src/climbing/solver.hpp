@@ -1,0 +1,54 @@
+// The maximiser of likelihood plus value bias: local climbs, and a search over all basins.
+//
+// f has many local maxima, because V* is not concave, so a search keeps a pool of them and feeds it with starts
+// (starts.hpp). `search` tries all of them. `follow` is for problems that change a little from call to call, as an
+// agent's do: it climbs again from the whole pool, from one more start and from one more policy, in rotation.
+#pragma once
+
+#include "climbing/starts.hpp"
+#include "model/build_model.hpp"
+
+namespace vb {
+
+struct Solver {
+    Solver(const KnownModel& known, Index places, bool factors);
+
+    bool failed() const { return arena.failed() || starts_arena.failed(); }
+    Problem problem(const Objective& objective) const { return {known.model, known.set, objective}; }
+
+    const KnownModel& known;
+    Arena arena;
+    Arena starts_arena;
+    Pool pool;
+    Workspace work;
+    Starts starts;
+    Index turn = 0;   // how often it has followed
+    Vector likely;    // (free,) the maximiser of the part without value
+};
+
+// Goes up to local maxima from where it stands.
+void climb(Solver& solver, const Objective& objective);
+
+// Climbs from everywhere.
+void search(Solver& solver, const Objective& objective);
+
+// Climbs from the pool and from one start and one policy more; from several the first time.
+void follow(Solver& solver, const Objective& objective);
+
+// Climbs from where it stands, from the most likely theta and from the interior point.
+void climb_from_few(Solver& solver, const Objective& objective);
+
+// Climbs from theta too.
+void add_start(Solver& solver, const Objective& objective, const double* theta);
+
+// Stands at theta alone, moved inside the feasible set where it is outside.
+void stand_at(Solver& solver, const double* theta);
+
+// Sets the incumbent's policy and V to the optimal ones at its theta, starting from the policy at hand.
+void plan_at_incumbent(Solver& solver);
+
+// Takes over pool, size and turn that were written from outside, after checking them; what can be computed is computed
+// again, to the same bits.
+Status restore(Solver& solver, Index size, Index turn);
+
+}  // namespace vb

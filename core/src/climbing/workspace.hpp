@@ -1,0 +1,58 @@
+// Scratch of a climb, sized once for a model.
+#pragma once
+
+#include "climbing/problem.hpp"
+
+namespace vb {
+
+// For one block of dense features.
+struct DenseWork {
+    Matrix B;        // (free, free) curvature of the program
+    Matrix concave;  // of the part without value
+    Matrix bent;     // Hessian of the value
+    Matrix Z, Y;     // (S, free)
+    Matrix scaled;   // (free, kChunk) feature rows, weighted
+    Vector row;      // (free,)
+};
+
+// For products of blocks with sparse features.
+struct ProductWork {
+    Vector hessian;  // flat (coordinates, coordinates) blocks, lower triangles
+    Matrix half;     // (most coordinates, most free)
+    Vector last;     // (free,) the gradient of the last step
+    Vector concave;  // flat (free, free) blocks
+    Vector inverse;  // flat (free, free) blocks: Z (Z'BZ)^{-1} Z' on the face of each
+    Vector residual, preconditioned, search, image, correction;  // (free,)
+    Vector along, curved;  // (d,)
+    Vector dV, dw;         // (S,)
+    Vector change;         // (transitions,)
+    Indices touched;       // (blocks,)
+    View<std::uint8_t> met;  // (blocks,)
+};
+
+struct Workspace {
+    Planner planner;
+    QpWork qp;
+    DenseWork dense;
+    ProductWork product;
+    Vector gradient;    // (d,) of f in theta
+    Vector slope;       // (free,) of f in y
+    Vector visits;      // (S,) discounted visits from the objective's state on
+    Vector step;        // (free,)
+    Vector multiplier;  // (free,) of the active facets, block by block
+    Vector trial_y;     // (free,)
+    Vector trial_p;     // (transitions,)
+    Vector kept, best;  // (free,)
+    Vector rest;        // (free,)
+    Vector slack;       // (most facets,)
+    Vector seen_p, seen_n;  // (kChunk,)
+    double size = 1.0;      // max(1, |gradient|)
+    double residual = 1.0;  // relative KKT residual at the point
+    double gap = 0.0;
+};
+
+inline constexpr Index kChunk = 256;  // observed transitions taken at a time
+
+Workspace make_workspace(Arena& arena, const Model& model, const FeasibleSet& set, bool factors);
+
+}  // namespace vb

@@ -1,0 +1,267 @@
+#include "linalg/quadratic_program.hpp"
+
+#include "linalg/cholesky.hpp"
+
+namespace vb {
+
+namespace {
+
+constexpr Index kSpare = 8;  // violated facets remembered beyond the number of variables
+
+Matrix sized(Matrix room, Index n) { return {room.data, n, n}; }
+
+// One solve: the program, its solution so far, and the frame of directions.
+//
+// Rows of `frame` are orthonormal in the norm of B. The first `count` of them span the normals of the active facets,
+// whose coefficients are the columns of `upper`; the others span the face.
+struct Run {
+    const QuadraticProgram& program;
+    QpSolution& at;
+    QpWork& work;
+    Index n;
+    Matrix frame, upper;
+    Index count = 0;      // active facets
+    Index num_guess = 0;  // facets worth a look before all are scanned
+    double size = 0.0;    // of the unconstrained maximum
+    double tolerance = 0.0;
+    double curvature = 0.0;  // of the step along the new normal
+    double length = 0.0;     // square length of the new normal
+
+    Run(const QuadraticProgram& program_, QpSolution& at_, QpWork& work_)
+        : program(program_), at(at_), work(work_), n(program_.B.rows), frame(sized(work_.frame, n)),
+          upper(sized(work_.upper, n)) {}
+
+    double value(Index facet) const { return program.facets.value(facet, program.slack, at.d); }
+};
+
+// The frame becomes L^{-1}, d = B^{-1} g; false where B is not safely positive definite.
+bool begin(Run& run) {
+    const Index n = run.n;
+    Matrix lower = sized(run.work.lower, n);
+    if (!cholesky(run.program.B, lower)) return false;
+    invert_lower(lower, run.frame);
+    fill(run.at.d, n, 0.0);
+    for (Index i = 0; i < n; ++i) {
+        const double along = dot(run.frame[i], run.program.g, i + 1);
+        add_scaled(along, run.frame[i], i + 1, run.at.d);
+    }
+    run.size = largest_size(run.at.d, n);
+    run.tolerance = run.size < 10.0 ? 1e-14 * (1.0 + run.size) : 1e-13 + 1e-15 * run.size;
+    run.num_guess = run.at.num_active;
+    copy(run.at.active, run.num_guess, run.work.guess.data);
+    fill<std::uint8_t>(run.work.is_active.data, run.program.facets.count, 0);
+    return true;
+}
+
+// The facet that is violated most among those remembered; -1 where none is.
+Index most_violated(const Run& run) {
+    double worst = -run.tolerance;
+    Index found = -1;
+    for (Index k = 0; k < run.num_guess; ++k) {
+        const Index facet = run.work.guess[k];
+        if (run.work.is_active[facet]) continue;
+        const double value = run.value(facet);
+        if (value < worst) {
+            worst = value;
+            found = facet;
+        }
+    }
+    return found;
+}
+
+// Remembers the facets that are violated most, a few more than variables.
+void scan(Run& run) {
+    const Facets& facets = run.program.facets;
+    Index* guess = run.work.guess.data;
+    double* depth = run.work.depth.data;
+    double* values = run.work.values.data;
+    facet_values(facets, run.program.slack, run.at.d, values);
+    Index count = 0, shallow = 0;  // shallow: the place of the least violated one remembered
+    for (Index i = 0; i < facets.count; ++i) {
+        if (values[i] >= -run.tolerance || run.work.is_active[i]) continue;
+        if (count < run.n + kSpare) {
+            guess[count] = i;
+            depth[count] = values[i];
+            if (count == 0 || values[i] > depth[shallow]) shallow = count;
+            ++count;
+        } else if (values[i] < depth[shallow]) {
+            guess[shallow] = i;
+            depth[shallow] = values[i];
+            for (Index k = 0; k < count; ++k) {
+                if (depth[k] > depth[shallow]) shallow = k;
+            }
+        }
+    }
+    run.num_guess = count;
+}
+
+Index next_violated(Run& run) {
+    const Index known = most_violated(run);
+    if (known >= 0) return known;
+    scan(run);
+    return most_violated(run);
+}
+
+// The new normal in the frame, the step along it on the face, and the rates of the multipliers in r.
+void find_direction(Run& run, Index facet) {
+    const Index n = run.n, count = run.count;
+    const double* normal = run.program.facets.normal(facet);
+    double *direction = run.work.direction.data, *step = run.work.normal_step.data, *r = run.work.r.data;
+    run.length = run.curvature = 0.0;
+    fill(step, n, 0.0);
+    for (Index j = 0; j < n; ++j) {
+        direction[j] = dot(run.frame[j], normal, n);
+        run.length += direction[j] * direction[j];
+    }
+    for (Index j = count; j < n; ++j) {
+        run.curvature += direction[j] * direction[j];
+        add_scaled(direction[j], run.frame[j], n, step);
+    }
+    for (Index k = count - 1; k >= 0; --k) {
+        double total = direction[k];
+        for (Index j = k + 1; j < count; ++j) total -= run.upper[k][j] * r[j];
+        r[k] = total / run.upper[k][k];
+    }
+}
+
+// Reflects the frame so that the new normal has components in its first count + 1 directions only.
+void add_to_frame(Run& run) {
+    const Index n = run.n, count = run.count;
+    double *direction = run.work.direction.data, *w = run.work.normal_step.data;
+    double length = std::sqrt(dot(direction + count, direction + count, n - count));
+    if (direction[count] > 0.0) length = -length;
+    const double head = direction[count] - length;  // the reflection's vector is (head, direction[count + 1:])
+    const double scale = length * head != 0.0 ? -1.0 / (length * head) : 0.0;
+    for (Index i = 0; i < n; ++i) w[i] = head * run.frame[count][i];
+    for (Index j = count + 1; j < n; ++j) add_scaled(direction[j], run.frame[j], n, w);
+    add_scaled(-scale * head, w, n, run.frame[count]);
+    for (Index j = count + 1; j < n; ++j) add_scaled(-scale * direction[j], w, n, run.frame[j]);
+    for (Index i = 0; i < count; ++i) run.upper[i][count] = direction[i];
+    run.upper[count][count] = length;
+}
+
+// Rotates rows j and j + 1 of the frame, and of the factor from column j on, so that upper[j + 1][j] vanishes.
+void rotate(Run& run, Index j) {
+    const double a = run.upper[j][j], b = run.upper[j + 1][j];
+    if (b == 0.0) return;
+    const double h = std::sqrt(a * a + b * b), c = a / h, s = b / h;
+    run.upper[j][j] = h;
+    run.upper[j + 1][j] = 0.0;
+    for (Index i = j + 1; i < run.count - 1; ++i) {
+        const double x = run.upper[j][i], y = run.upper[j + 1][i];
+        run.upper[j][i] = c * x + s * y;
+        run.upper[j + 1][i] = c * y - s * x;
+    }
+    for (Index i = 0; i < run.n; ++i) {
+        const double x = run.frame[j][i], y = run.frame[j + 1][i];
+        run.frame[j][i] = c * x + s * y;
+        run.frame[j + 1][i] = c * y - s * x;
+    }
+}
+
+// Forgets the k-th active facet and makes the factor triangular again.
+void drop(Run& run, Index k) {
+    QpSolution& at = run.at;
+    run.work.is_active[at.active[k]] = 0;
+    for (Index j = k; j < run.count - 1; ++j) {
+        at.active[j] = at.active[j + 1];
+        at.multiplier[j] = at.multiplier[j + 1];
+        for (Index i = 0; i < j + 2; ++i) run.upper[i][j] = run.upper[i][j + 1];
+    }
+    at.multiplier[run.count - 1] = at.multiplier[run.count];
+    for (Index j = k; j < run.count - 1; ++j) rotate(run, j);
+    --run.count;
+}
+
+// Puts d exactly on the active facets: what rounding left there is removed in one step.
+void settle(Run& run) {
+    double* r = run.work.r.data;
+    for (Index k = 0; k < run.count; ++k) {
+        double total = -run.value(run.at.active[k]);
+        for (Index i = 0; i < k; ++i) total -= run.upper[i][k] * r[i];
+        r[k] = total / run.upper[k][k];
+    }
+    for (Index k = 0; k < run.count; ++k) add_scaled(r[k], run.frame[k], run.n, run.at.d);
+}
+
+enum class Added { yes, redundant, contradiction };
+
+// Moves until the facet holds, dropping active facets whose multiplier would turn negative.
+Added add_facet(Run& run, Index facet) {
+    double *u = run.at.multiplier, *r = run.work.r.data;
+    u[run.count] = 0.0;
+    while (true) {
+        find_direction(run, facet);
+        double dual = kInfinity, primal = kInfinity;
+        Index blocking = -1;
+        for (Index k = 0; k < run.count; ++k) {
+            if (r[k] > 0.0 && u[k] / r[k] < dual) {
+                dual = u[k] / r[k];
+                blocking = k;
+            }
+        }
+        if (run.curvature > 1e-14 * run.length) primal = -run.value(facet) / run.curvature;
+        const double step = smaller(dual, primal);
+        if (step == kInfinity) {  // a redundant facet through this vertex is violated by rounding alone
+            return run.value(facet) < -1e-9 * (1.0 + run.size) ? Added::contradiction : Added::redundant;
+        }
+        for (Index k = 0; k < run.count; ++k) u[k] -= step * r[k];
+        u[run.count] += step;
+        if (primal < kInfinity) add_scaled(step, run.work.normal_step.data, run.n, run.at.d);
+        if (primal <= dual) {
+            add_to_frame(run);
+            run.at.active[run.count++] = facet;
+            return Added::yes;
+        }
+        drop(run, blocking);
+    }
+}
+
+}  // namespace
+
+QpWork make_qp_work(Arena& arena, Index most_free, Index most_facets) {
+    QpWork work;
+    const Index n = most_free, room = most_free + kSpare;
+    work.lower = arena.matrix(n, n);
+    work.frame = arena.matrix(n, n);
+    work.upper = arena.matrix(n, n);
+    work.direction = arena.take<double>(room);
+    work.normal_step = arena.take<double>(room);
+    work.r = arena.take<double>(room);
+    work.depth = arena.take<double>(room);
+    work.guess = arena.take<Index>(room);
+    work.values = arena.take<double>(most_facets);
+    work.is_active = arena.take<std::uint8_t>(most_facets);
+    work.multiplier = arena.take<double>(room);
+    return work;
+}
+
+QpStatus solve_qp(const QuadraticProgram& program, QpSolution& solution, QpWork& work) {
+    Run run(program, solution, work);
+    if (!begin(run)) {
+        solution.num_active = 0;
+        return QpStatus::not_convex;
+    }
+    QpStatus status = QpStatus::too_long;
+    for (Index turn = 0; turn < 50 * (run.n + 10); ++turn) {
+        const Index facet = next_violated(run);
+        if (facet < 0) {
+            settle(run);
+            status = QpStatus::solved;
+            break;
+        }
+        if (add_facet(run, facet) == Added::contradiction) {
+            status = QpStatus::infeasible;
+            break;
+        }
+        run.work.is_active[facet] = 1;
+    }
+    solution.num_active = run.count;
+    return status;
+}
+
+ConstMatrix qp_frame(const QpWork& work, Index n) { return sized(work.frame, n); }
+
+ConstMatrix qp_upper(const QpWork& work, Index n) { return sized(work.upper, n); }
+
+}  // namespace vb
