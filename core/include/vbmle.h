@@ -102,6 +102,20 @@ VB_API vb_status vb_model_place(const vb_model* model, const double* theta, doub
 
 /* ---- Planning -------------------------------------------------------------------------------------------------- */
 
+/* Plans again and again at probabilities p (transitions,): policy (S,) and V (S,) are where it starts and ends. */
+typedef struct vb_planner vb_planner;
+VB_API vb_status vb_planner_new(const vb_model* model, int32_t factors, vb_planner** planner);
+VB_API void vb_planner_free(vb_planner* planner);
+VB_API vb_status vb_planner_optimal(vb_planner* planner, const double* p, int64_t* policy, double* V, double* error);
+VB_API vb_status vb_planner_optimal_at(vb_planner* planner, const double* theta, int64_t* policy, double* V, double* error);
+VB_API vb_status vb_planner_iterate(vb_planner* planner, const double* p, double tolerance, int64_t most, int64_t* policy,
+                                    double* V, double* error);
+VB_API vb_status vb_planner_evaluate(vb_planner* planner, const double* p, const int64_t* policy, double* V);
+VB_API vb_status vb_planner_sweep(vb_planner* planner, const double* p, const double* V, double* out, int64_t* policy,
+                                  double* range);
+VB_API vb_status vb_planner_gradient(vb_planner* planner, const double* theta, int64_t state, int64_t* policy, double* V,
+                                     double* g);
+
 /* ---- Likelihood and value: counts, the solver ------------------------------------------------------------------- */
 
 /* How often each transition was seen. */

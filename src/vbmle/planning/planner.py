@@ -18,6 +18,7 @@ from scipy import sparse
 
 from vbmle.common import validation
 from vbmle.common.validation import Floats, Ints
+from vbmle.core.planning import Planner
 from vbmle.model.mdp import LinearMixtureMDP
 
 DENSE_STATES = 1000
@@ -52,20 +53,14 @@ def plan(mdp: LinearMixtureMDP, theta: ArrayLike, tolerance: float = 1e-8, metho
 
     theta must be feasible. Among actions whose values tie within rounding the lowest index is chosen.
     """
-    from vbmle.kernels import value
-
     p = mdp.transitions.probabilities(mdp.require_feasible(theta))
     _require_tolerance(tolerance)
     validation.one_of("method", method, METHODS)
     policy, V = np.zeros(mdp.num_states, np.int64), np.zeros(mdp.num_states)
-    if method == "policy-iteration" or (method == "auto" and mdp.num_states <= FACTORED_STATES):
-        lu = np.empty((mdp.num_states, mdp.num_states))
-        error = value.policy_iteration(mdp.flat, p, policy, lu, V) / (1.0 - mdp.discount)
-    else:
-        goal = max(tolerance, rounding(mdp))
-        error = value.modified_policy_iteration(
-            mdp.flat, p, policy, V, np.empty_like(V), goal, 20, 10_000_000
-        )
+    factors = method == "policy-iteration" or (method == "auto" and mdp.num_states <= FACTORED_STATES)
+    planner, goal = Planner(mdp.core, factors), max(tolerance, rounding(mdp))
+    error = planner.iterate(p, goal, 10_000_000, policy, V)
+    if not factors:
         error = max(error, rounding(mdp))
     return _finish(mdp, p, V, float(error), tolerance)
 
@@ -142,16 +137,20 @@ def _require_row(row: int, actions: int) -> None:
         )
 
 
-def room_for_factors(mdp: LinearMixtureMDP) -> Floats:
-    """Where kernels that plan again and again keep factors of I - gamma P: (S, S), or (0, 0) where they sweep.
+def make_planner(mdp: LinearMixtureMDP) -> Planner:
+    """A planner for a model that is planned for again and again: by factors where they pay, else by sweeps."""
+    return Planner(mdp.core, uses_factors(mdp))
+
+
+def uses_factors(mdp: LinearMixtureMDP) -> bool:
+    """Whether whoever plans again and again keeps (S, S) factors of I - gamma P, or sweeps.
 
     Factors cost S^3 whatever the pattern, sweeps a policy's transitions over 1 - gamma. Models with sparse features
     need factors for the curvature of the value, as long as they fit.
     """
     states, visited = mdp.num_states, mdp.transitions.count / mdp.num_actions
     cheap = states**3 * (1.0 - mdp.discount) <= CUBE_PER_TRANSITION * visited
-    keep = states <= DENSE_STATES and (cheap or sparse.issparse(mdp.transitions.phi))
-    return np.empty((states, states) if keep else (0, 0))
+    return states <= DENSE_STATES and (cheap or sparse.issparse(mdp.transitions.phi))
 
 
 def value_iteration(
@@ -161,16 +160,15 @@ def value_iteration(
 
     The error after a sweep is at most gamma/(1-gamma) max |T V - V|.
     """
-    from vbmle.kernels import value
-
     p = mdp.transitions.probabilities(mdp.require_feasible(theta))
     _require_tolerance(tolerance)
+    planner = Planner(mdp.core, factors=False)
     limit = 10_000_000 if sweeps is None else validation.positive_integer("sweeps", sweeps)
     V, other = np.full(mdp.num_states, 1.0 / (1.0 - mdp.discount)), np.empty(mdp.num_states)
     policy = np.zeros(mdp.num_states, np.int64)
     error = np.inf
     for _ in range(limit):
-        low, high = value.sweep(mdp.flat, p, V, other, policy)
+        low, high = planner.sweep(p, V, other, policy)
         V, other = other, V
         error = mdp.discount / (1.0 - mdp.discount) * max(-low, high, 0.0)
         error = max(error, rounding(mdp))
@@ -186,15 +184,9 @@ def evaluate(mdp: LinearMixtureMDP, theta: ArrayLike, policy: ArrayLike) -> Floa
     """
     chosen = require_policy(mdp, policy)
     p = mdp.transitions.probabilities(mdp.require_feasible(theta))
-    if mdp.num_states > DENSE_STATES:
-        from vbmle.kernels import value
-
-        V = np.zeros(mdp.num_states)
-        value.evaluate_by_sweeps(mdp.flat, p, chosen, V, value.precision(mdp.discount), 10_000_000)
-        return V
-    rows = np.arange(mdp.num_states) * mdp.num_actions + chosen
-    moves = mdp.transitions.csr(p)[rows].toarray()
-    return np.linalg.solve(np.eye(mdp.num_states) - mdp.discount * moves, expected_reward(mdp, p)[rows])
+    V = np.zeros(mdp.num_states)
+    Planner(mdp.core, factors=mdp.num_states <= DENSE_STATES).evaluate(p, chosen, V)
+    return V
 
 
 def expected_reward(mdp: LinearMixtureMDP, p: Floats) -> Floats:
@@ -220,9 +212,7 @@ def require_policy(mdp: LinearMixtureMDP, policy: ArrayLike) -> Ints:
 
 def rounding(mdp: LinearMixtureMDP) -> float:
     """The error of V below which sweeps cannot promise anything."""
-    from vbmle.kernels import value
-
-    return float(value.rounding(mdp.discount, np.ones(1)))
+    return 4.0 * float(np.finfo(float).eps) / (1.0 - mdp.discount) ** 2
 
 
 def _require_tolerance(tolerance: float) -> None:
