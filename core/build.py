@@ -30,7 +30,8 @@ OBJECTS = HERE / "build"
 PACKAGE = HERE.parent / "src" / "vbmle" / "core"
 
 LANGUAGE = ("-std=c++20", "-fno-exceptions", "-fno-rtti", "-fno-threadsafe-statics", "-fvisibility=hidden")
-WARNINGS = ("-Wall", "-Wextra")
+# Lanes are passed between inlined functions only, so how they would be passed does not matter.
+WARNINGS = ("-Wall", "-Wextra", "-Wno-psabi")
 STRICT = "-Werror"
 OPTIMISED = ("-O3",)
 # A multiplication and an addition may become one instruction. NaN, infinity and traps keep their meaning.

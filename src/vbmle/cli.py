@@ -121,8 +121,7 @@ def run(
             "--jobs and --dask are both given; on a cluster its workers decide, so leave --jobs out"
         )
     experiment = spec_file.read(spec, trials=trials, horizon=horizon)
-    checking = f"checking {spec} (compiling, which takes about a minute, on the first run only)"
-    with progress.busy(checking), compute.ends_at_once():  # nothing is written yet
+    with progress.busy(f"checking {spec}"), compute.ends_at_once():  # nothing is written yet
         spec_file.try_out(experiment, spec)
     _run([experiment], out, _home(jobs) if dask is None else _cluster(dask))
 

@@ -1,4 +1,4 @@
-"""The run: compile, measure section by section, show the table, write it down."""
+"""The run: measure section by section, show the table, write it down."""
 
 from __future__ import annotations
 
@@ -15,15 +15,11 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from vbmle.agents.vbmle import VBMLE
 from vbmle.bench import certificates, large_models, paper_world, rivals, scaling, tabular
 from vbmle.bench.effort import FULL, QUICK, Effort
 from vbmle.bench.speed_table import MISSED, Row, as_table, write
-from vbmle.bench.walks import FlooredWalk, Walk
 from vbmle.common.threads import ONE_THREAD
-from vbmle.worlds import random_network, riverswim
 
-COMPILING = "compiling (first run only)"
 TITLE = "vbmle bench: ratios, measured in turn in one run"
 TITLE_QUICK = "vbmle bench --quick: every row, but from too few steps to judge by"
 Tick = Callable[[], None]
@@ -32,7 +28,6 @@ Tick = Callable[[], None]
 def run(folder: Path, quick: bool = False) -> list[Row]:
     """Measure everything, print the table, and write bench.json and bench.csv into the folder."""
     effort, console = QUICK if quick else FULL, Console(stderr=True)
-    compile_kernels(console)
     gc.disable()  # no collection inside a timed step; there is one between jobs
     try:
         with progress(console, sum(units for _, units, _ in jobs(effort))) as (begin, tick):
@@ -45,26 +40,6 @@ def run(folder: Path, quick: bool = False) -> list[Row]:
     met = sum(row.verdict != MISSED for row in aimed)
     console.print(f"{met} of {len(aimed)} targets met; see {folder / 'bench.json'}", soft_wrap=True)
     return rows
-
-
-def compile_kernels(console: Console) -> None:
-    """Go once through all that is measured, on small worlds."""
-    if console.is_terminal:
-        with console.status(COMPILING):
-            _touch()
-    else:
-        console.print(COMPILING)
-        _touch()
-
-
-def _touch() -> None:
-    for world in (random_network(3, 2, 3), riverswim(4)):
-        FlooredWalk(VBMLE(world.mdp, search="local"), world, 5).go(5)
-        Walk(VBMLE(world.mdp), world, 20).go(20)
-        Walk(VBMLE(world.mdp, update="doubling"), world, 20).go(20)
-    for kind in certificates.KINDS:
-        certificates.certify(certificates.draw_problems(kind, 0, 10)[0])
-    rivals.touch()
 
 
 def jobs(effort: Effort) -> list[tuple[str, int, Callable[[Tick], Any]]]:

@@ -17,7 +17,7 @@ from vbmle.bench import stopwatch
 from vbmle.common.validation import Floats, Ints
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.model.world import World
-from vbmle.planning.planner import room_for_factors
+from vbmle.planning.planner import make_planner
 
 BATCH = 10
 """Steps that a walk takes before it is the next one's turn."""
@@ -74,22 +74,17 @@ class Floor:
     """The least any method must do at a theta: assemble P, plan from the last policy, differentiate V*."""
 
     def __init__(self, mdp: LinearMixtureMDP) -> None:
-        states = mdp.num_states
-        self.mdp = mdp
-        self._p, self._lu = np.empty(mdp.transitions.count), room_for_factors(mdp)
-        self._policy: Ints = np.zeros(states, np.int64)
-        self._V, self._w, self._g = np.zeros(states), np.zeros(states), np.zeros(mdp.dimension)
+        self._planner = make_planner(mdp)
+        self._policy: Ints = np.zeros(mdp.num_states, np.int64)
+        self._V, self._g = np.zeros(mdp.num_states), np.zeros(mdp.dimension)
         self.seconds: list[float] = []
 
     def measure(self, theta: Floats, policy: Ints, state: int) -> None:
         """Do it a few times at theta, from the policy of the step before."""
-        from vbmle.kernels.objective import plan_and_gradient
-
-        arrays = (self._p, self._policy, self._lu, self._V, self._w, self._g)
         for _ in range(REPEATS):
             self._policy[:] = policy
             began = stopwatch.start()
-            plan_and_gradient(self.mdp.flat, theta, state, *arrays)
+            self._planner.gradient(theta, state, self._policy, self._V, self._g)
             self.seconds.append(stopwatch.since(began))
 
 

@@ -48,9 +48,7 @@ _free = declare("vb_model_free", None, c_void_p)
 _probabilities = declare("vb_model_probabilities", c_int32, c_void_p, c_void_p, c_void_p)
 _assemble = declare("vb_model_assemble", c_int32, c_void_p, c_void_p, c_void_p)
 _place = declare("vb_model_place", c_int32, c_void_p, c_void_p, c_void_p)
-_value_feature = declare(
-    "vb_model_value_feature", c_int32, c_void_p, c_int64, c_void_p, c_double, c_void_p
-)
+_value_feature = declare("vb_model_value_feature", c_int32, c_void_p, c_int64, c_void_p, c_double, c_void_p)
 
 
 class Model:
@@ -84,11 +82,12 @@ class Model:
 
     def value_feature(self, pair: int, V: Floats, out: Floats, weight: float = 1.0) -> None:
         """out = weight * phi_V(s, a) = weight * sum_s' phi(s'|s,a) V(s'), for the pair s * A + a."""
-        check(_value_feature(self.handle, pair, floats(V, self.num_states), weight, floats(out, self.dimension)))
+        check(
+            _value_feature(self.handle, pair, floats(V, self.num_states), weight, floats(out, self.dimension))
+        )
 
     def place(self, theta: Floats) -> Floats:
         """The y of theta, moved inside the feasible set where theta is outside."""
         y = np.empty(self.num_free)
         check(_place(self.handle, floats(theta, self.dimension), floats(y)))
         return y
-

@@ -18,9 +18,7 @@ _iterate = declare(
 )
 _evaluate = declare("vb_planner_evaluate", c_int32, c_void_p, c_void_p, c_void_p, c_void_p)
 _sweep = declare("vb_planner_sweep", c_int32, c_void_p, c_void_p, c_void_p, c_void_p, c_void_p, c_void_p)
-_gradient = declare(
-    "vb_planner_gradient", c_int32, c_void_p, c_void_p, c_int64, c_void_p, c_void_p, c_void_p
-)
+_gradient = declare("vb_planner_gradient", c_int32, c_void_p, c_void_p, c_int64, c_void_p, c_void_p, c_void_p)
 
 
 class Planner:

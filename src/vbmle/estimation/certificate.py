@@ -12,9 +12,9 @@ from itertools import product
 import numpy as np
 
 from vbmle.common.validation import Floats, Ints
-from vbmle.estimation.starts import block_vertices
 from vbmle.core.certifying import Target, branch_and_bound
 from vbmle.core.solver import Objective
+from vbmle.estimation.starts import block_vertices
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.planning.optimistic_planner import best_successors
 
@@ -47,7 +47,13 @@ def upper_bound(
     if room < len(cells):
         return crude, None
     counts = objective.counts_used
-    target = Target(counts.values, counts.observed[: counts.num_observed].copy(), objective.ridge, objective.bias, objective.state)
+    target = Target(
+        counts.values,
+        counts.observed[: counts.num_observed].copy(),
+        objective.ridge,
+        objective.bias,
+        objective.state,
+    )
     triangulation = np.ascontiguousarray(points), np.ascontiguousarray(cells)
     found = branch_and_bound(mdp.core, target, triangulation, best, tolerance, room)
     bound = found.bound + 1e-9 * (1.0 + abs(found.bound))  # rounding in vertices and factors

@@ -16,10 +16,10 @@ from numpy.typing import ArrayLike
 
 from vbmle.common import validation
 from vbmle.common.validation import Floats, Ints
+from vbmle.core.solver import Objective
 from vbmle.estimation.certificate import upper_bound
 from vbmle.estimation.counts import TransitionCounts
 from vbmle.estimation.maximiser import POOL, Solver, goal
-from vbmle.core.solver import Objective
 from vbmle.model.mdp import LinearMixtureMDP
 
 CONVERGED = 1e-7

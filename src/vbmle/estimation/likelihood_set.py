@@ -34,9 +34,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from vbmle.common.validation import Floats, Ints, fraction
+from vbmle.core.solver import Objective
 from vbmle.estimation.counts import TransitionCounts
 from vbmle.estimation.maximiser import Solver, goal
-from vbmle.core.solver import Objective
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.planning.optimistic_planner import Ellipsoid
 

@@ -52,7 +52,7 @@ def processors() -> int:
 
 @contextmanager
 def ends_at_once() -> Iterator[None]:
-    """Within this block Ctrl-C ends the process on the spot: a compiler would not let Python see it for long."""
+    """Within this block Ctrl-C ends the process on the spot: a long call of the core would not let Python see it."""
     main = threading.current_thread() is threading.main_thread()
     before = signal.signal(signal.SIGINT, signal.SIG_DFL) if main else None
     try:

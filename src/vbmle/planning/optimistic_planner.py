@@ -10,7 +10,6 @@ within a radius the set is empty: then the theta of P nearest to that estimate i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -66,7 +65,9 @@ class Optimist:
     def restore(self, snapshot: Snapshot) -> None:
         """Continue from a snapshot."""
         start = "optimist."
-        self._core.restore({name.removeprefix(start): snapshot[name] for name in snapshot if name.startswith(start)})
+        self._core.restore(
+            {name.removeprefix(start): snapshot[name] for name in snapshot if name.startswith(start)}
+        )
 
 
 def best_successors(mdp: LinearMixtureMDP, V: Floats) -> tuple[Floats, Floats]:
