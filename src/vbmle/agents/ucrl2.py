@@ -5,8 +5,8 @@ At the start of an episode, at step t, with n(s,a) visits and frequencies phat o
     |p(.|s,a) - phat(.|s,a)|_1 <= radius(s,a) = radius_scale * sqrt(14 m log(2 A t/delta) / max(1, n(s,a)))
 
 defines the plausible models, and extended value iteration finds the policy and the plausible model of highest
-value together (core/src/optimism/l1_value_iteration.hpp). The policy is played until some pair (s, a) has been visited as often
-within the episode as before it.
+value together (core/src/optimism/l1_value_iteration.hpp). The policy is played until some pair (s, a) has been
+visited as often within the episode as before it.
 
 Departures. The value is discounted; rewards are known, so there is no confidence bound on them. Which transitions
 can happen is known: p lives on the m successors of (s, a), and m takes the place of the number of states S in
