@@ -20,6 +20,7 @@ from vbmle.bench.effort import Effort
 from vbmle.bench.speed_table import Row, at_least, at_most
 from vbmle.bench.walks import Walk, median
 from vbmle.common.validation import Floats
+from vbmle.core.planning import Planner
 from vbmle.estimation.counts import TransitionCounts
 from vbmle.estimation.likelihood import maximum_likelihood, value_biased
 from vbmle.experiments import InputError

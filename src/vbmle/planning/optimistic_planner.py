@@ -2,7 +2,8 @@
 
     V(s) = max_a max_theta  R_theta(s,a) + gamma <phi_V(s,a), theta>,   theta in P, |theta - estimate|_Sigma <= radius,
 
-a model of its own for every (s, a). The inner maximum is exact up to a gap that is proved (core/src/optimism/ellipsoid.hpp).
+a model of its own for every (s, a). The inner maximum is exact up to a gap that is proved
+(core/src/optimism/ellipsoid.hpp).
 Two ways to the fixed point: policy iteration over actions and models together, which promises an error, or the
 published number of sweeps from 1/(1-gamma). Several ellipsoids mean their intersection. Where no theta of P lies
 within a radius the set is empty: then the theta of P nearest to that estimate is planned for, and the plan says so.
