@@ -123,8 +123,6 @@ Pool make_pool(Arena& arena, const Problem& problem, Index places, bool factors)
     pool.evaluated = arena.take<std::uint8_t>(n);
     pool.p = arena.matrix(pool.own_evaluations ? n : 1, transitions);
     pool.lu = arena.take<double>(factors ? pool.p.rows * states * states : 0);
-    if (arena.failed()) return pool;
-    for (Index k = 0; k < n; ++k) copy(problem.set.center, problem.set.dimension, pool.theta[k]);
     return pool;
 }
 
