@@ -520,6 +520,79 @@ VB_API vb_status vb_part_choose_models(vb_optimist* optimist, const double* V, d
 VB_API vb_status vb_part_best_mean(int64_t count, const double* estimate, const double* gain, double radius,
                                    int64_t* order, double* value);
 
+/* ---- Parts, for tests: climbing ---------------------------------------------------------------------------------- */
+
+/* Maximises <g, d> - d' B d / 2 subject to normals d + slack >= 0, with scratch that is full of NaN. */
+typedef struct vb_part_program {
+    int64_t free;           /* n >= 1: entries of d */
+    int64_t facets;
+    int64_t room;           /* >= 0: by how much scratch is larger than needed, as where blocks differ in size */
+    int32_t by_axis;        /* 1 to keep the normals by columns, too */
+    const double* B;        /* (n, n) symmetric */
+    const double* g;        /* (n,) */
+    const double* normals;  /* (facets, n) of length 1 */
+    const double* slack;    /* (facets,) */
+    double* d;              /* (n,) the maximiser */
+    int64_t* active;        /* (n,) the facets to try first; at the end the active ones */
+    int64_t num_active;     /* how many of each, at most n */
+    double* multiplier;     /* (n + 1,) of the active facets */
+} vb_part_program;
+
+/* VB_OK, VB_NOT_CONVEX, VB_INFEASIBLE, or VB_OUT_OF_ITERATIONS. */
+VB_API vb_status vb_part_solve_program(vb_part_program* program);
+
+/* lower (n, n) becomes the Cholesky factor of a symmetric matrix (n, n), and inverse (n, n) the factor's inverse: lower
+ * triangles. VB_NOT_CONVEX where the matrix is not safely positive definite. */
+VB_API vb_status vb_part_cholesky(int64_t n, const double* matrix, double* lower, double* inverse);
+
+/* out = log x, of count numbers. */
+VB_API vb_status vb_part_logs(int64_t count, const double* x, double* out);
+
+/* sum of weight log x; minus infinity where an x is not positive. */
+VB_API vb_status vb_part_weighted_log_sum(int64_t count, const double* weight, const double* x, double* sum);
+
+/* The objective and its derivatives at any theta, feasible or not; scratch is full of NaN at first. */
+typedef struct vb_probe vb_probe;
+
+/* `factors`: policies by dense factors, else by sweeps. `copies`: with the copies of features and normals that small models
+ * keep, else without any, as for large ones. */
+VB_API vb_status vb_part_probe_new(const vb_model* model, int32_t factors, int32_t copies, vb_probe** probe);
+VB_API void vb_part_probe_free(vb_probe* probe);
+
+/* Where a probe's results lie; what the model's kind does not have is null. */
+typedef struct vb_part_probe_view {
+    double* p;          /* (transitions,) */
+    int64_t* policy;    /* (S,) where planning starts and ends; may be written */
+    double* V;          /* (S,) */
+    double* visits;     /* (S,) discounted, from the objective's state on */
+    double* gradient;   /* (d,) in theta */
+    double* slope;      /* (free,) the gradient in y */
+    double* concave;    /* (free, free) dense features: minus the Hessian of the part without value, in y */
+    double* bent;       /* (free, free) dense features: the Hessian of V(state) in y for the policy */
+    double* hessian;    /* (num_squares,) sparse features: minus the Hessian without value in theta, lower triangles by block */
+    int64_t num_squares;
+} vb_part_probe_view;
+VB_API vb_status vb_part_probe_look(vb_probe* probe, vb_part_probe_view* view);
+
+/* f at theta (d,); held: V is that of the policy at hand. Sets p, policy and V. */
+VB_API vb_status vb_part_probe_evaluate(vb_probe* probe, const vb_objective* objective, int32_t held, const double* theta,
+                                        double* f);
+
+/* After that, for the same objective: gradient, slope and visits. */
+VB_API vb_status vb_part_probe_slope(vb_probe* probe, const vb_objective* objective);
+
+/* After that: concave and bent, or hessian. */
+VB_API vb_status vb_part_probe_curvature(vb_probe* probe, const vb_objective* objective);
+
+/* After a slope, with factors and sparse features: out (d,) = (Hessian of V(state) in theta) v. */
+VB_API vb_status vb_part_probe_multiply(vb_probe* probe, const double* v, double* out);
+
+/* out (free,) = basis' g, a gradient in theta as one in y. */
+VB_API vb_status vb_part_reduce(const vb_model* model, const double* g, double* out);
+
+/* B (m, m) = basis' H basis of a block, from the lower triangle of H (coordinates, coordinates). */
+VB_API vb_status vb_part_reduce_hessian(const vb_model* model, int64_t block, const double* hessian, double* B);
+
 #ifdef __cplusplus
 }
 #endif

@@ -43,11 +43,17 @@ public:
 
     bool failed() const { return failed_; }
 
+    // Overwrites all that was taken with NaN and -1. For tests: of scratch, nothing may be read before it is written.
+    void spoil() {
+        for (Piece* piece = last_; piece != nullptr; piece = piece->before) std::memset(piece + 1, 0xff, piece->size);
+    }
+
 private:
     static constexpr std::size_t kAlign = 64;
     static constexpr Index kMostBytes = Index{1} << 62;
     struct alignas(64) Piece {
         Piece* before;
+        std::size_t size;  // of what follows
     };
 
     template <class T>
@@ -69,6 +75,7 @@ private:
         }
         if (zeroed) std::memset(static_cast<void*>(piece), 0, whole);
         piece->before = last_;
+        piece->size = whole - sizeof(Piece);
         last_ = piece;
         return piece + 1;
     }
