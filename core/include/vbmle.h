@@ -198,6 +198,9 @@ typedef struct vb_solver_view {
     int32_t* status;      /* (rows,) how the last climb ended */
     int32_t* iterations;  /* (rows,) of the last climb */
     uint8_t* evaluated;   /* (rows,) whether V and policy belong to theta */
+    uint8_t* factored;    /* (rows,) whether `factors` belong to the active facets */
+    double* factors;      /* (rows, factor_size) what the last quadratic program left, or null */
+    int64_t factor_size;  /* 2 free^2, or 0 where factors are not kept */
     int64_t size;         /* maxima held */
     int64_t turn;         /* how often it has followed */
 } vb_solver_view;
