@@ -296,6 +296,7 @@ typedef struct vb_optimist vb_optimist;
 /* Where a handle keeps its fields; addresses stay as they are as long as it lives. What the next plan depends on is V,
  * policy, tight, chosen and the warm starts: write them back to continue as if a run had never stopped. */
 typedef struct vb_optimist_view {
+    int64_t num_squares;  /* entries of a matrix over coordinates */
     int64_t most_free;  /* the most free coordinates that a block has */
     double* V;          /* (S,) the optimistic value; 1/(1-gamma) at first */
     int64_t* policy;    /* (S,) actions */

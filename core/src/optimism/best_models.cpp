@@ -135,15 +135,17 @@ ChoiceEnd best_in_all(const PairProblem& problem) {
     return of_tight;
 }
 
-// Shrinks y towards 0, which is well inside, until every facet holds: vertices are known to about 1e-9 only.
-void pull_inside(const Facets& facets, double* values, double* y) {
+// Shrinks y towards 0, which is well inside, until every facet holds: vertices are known to about 1e-9 only. Returns
+// how much of y was lost.
+double pull_inside(const Facets& facets, double* values, double* y) {
     facet_values(facets, facets.offsets, y, values);
     double shrink = 0.0;
     for (Index i = 0; i < facets.count; ++i) {
         if (values[i] < 0.0) shrink = larger(shrink, values[i] / (values[i] - facets.offsets[i]));
     }
-    if (shrink <= 1e-13) return;
+    if (shrink <= 1e-13) return 0.0;
     for (Index j = 0; j < facets.free; ++j) y[j] *= 1.0 - shrink;
+    return shrink;
 }
 
 }  // namespace
@@ -185,9 +187,11 @@ ChoiceEnd choose_models(BestModels& models, const double* V, double* p) {
         if (block.num_free > 0) {
             find_gain(models, block, pair, V);
             const ChoiceEnd end = best_in_all({models, pair, number, block, models.gain.data, scale});
-            worst.gap = larger(worst.gap, end.gap);
+            double* y = models.chosen_for(pair);
+            const double worth = dot(models.gain.data, y, block.num_free);
+            const double lost = pull_inside(block.facets, models.support.here.data, y) * worth;
+            worst.gap = larger(worst.gap, end.gap + larger(lost, 0.0));
             if (worst.status == Status::ok) worst.status = end.status;
-            pull_inside(block.facets, models.support.here.data, models.chosen_for(pair));
         }
         find_probabilities(models, block, pair, p);
     }
