@@ -57,7 +57,20 @@ class _Starts(ctypes.Structure):
     )
 
 
-_VIEWS = ("y", "theta", "V", "policy", "active", "num_active", "result", "status", "iterations", "evaluated", "factored", "factors")
+_VIEWS = (
+    "y",
+    "theta",
+    "V",
+    "policy",
+    "active",
+    "num_active",
+    "result",
+    "status",
+    "iterations",
+    "evaluated",
+    "factored",
+    "factors",
+)
 
 
 class _Fields(ctypes.Structure):
