@@ -11,8 +11,9 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 import vbmle
+from vbmle.report.styles import BLUE, GREEN, INK, ORANGE, PINK, RED
 
-COLOURS = ("#000000", "#D55E00", "#CC79A7", "#009E73", "#0072B2", "#E69F00")
+COLOURS = (INK, RED, PINK, GREEN, BLUE, ORANGE)
 LINES = (":", "--", "-.", (0, (5, 1)), "-", "-")
 NO_PICTURE = ""  # what stands for FILE.png where it is left out
 

@@ -12,10 +12,10 @@ import pytest
 
 import vbmle
 from vbmle.cli import app
-from vbmle.experiments import paper
-from vbmle.experiments.read import read
 from vbmle.experiments.spec import Choice, Experiment
+from vbmle.experiments.spec_file import read
 from vbmle.experiments.store import Store
+from vbmle.experiments.suites import paper
 
 COMMAND = [sys.executable, "-c", "from vbmle.cli import app; app()"]
 HEAVY = "numba matplotlib polars gymnasium plotly scipy.optimize"

@@ -12,23 +12,17 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "vbmle"
 
-# A module may import from its own layer and from those above it in this list. A new module or package
-# directly under src/vbmle must be given its place here.
-LAYERS: list[set[str]] = [
-    {"storage", "validation", "kernels"},
-    {"transitions", "programs", "polytope", "sources"},
-    {"flatten", "model"},
-    {"planning"},
-    {"counts", "information", "starts", "solver", "certificate", "regression", "optimism"},
-    {"estimation", "likelihood_set", "confidence"},
-    {"agents", "worlds"},
-    {"simulation", "theory", "testing"},
-    {"gym"},
-    {"experiments", "bench"},
-    {"report"},
-    {"cli"},
-]
-LAYER_OF = {name: number for number, layer in enumerate(LAYERS) for name in layer}
+CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text()
+
+
+def layers(text: str) -> list[str]:
+    """The folders and modules of the tree in CONTRIBUTING.md, from the bottom layer up."""
+    tree = re.search(r"^```\nsrc/vbmle/\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    return re.findall(r"^  (\w+)(?:/|\.py) ", tree.group(1), re.MULTILINE) if tree else []
+
+
+# A module may import from its own layer and from those before it in this list.
+LAYER_OF = {name: number for number, name in enumerate(layers(CONTRIBUTING))}
 
 HEAVY = {"numba", "scipy.optimize", "matplotlib", "polars", "gymnasium", "plotly"}
 
@@ -62,7 +56,7 @@ def misplaced_imports(path: Path) -> list[str]:
     """What a file imports against the order of the layers, in words."""
     here = dotted(path)[1]
     if here not in LAYER_OF:
-        return [f"{here} has no layer: give it one in LAYERS"]
+        return [f"{here} has no layer: give it a line in the tree of CONTRIBUTING.md"]
     wrong = []
     for name in sorted(imported_modules(path)):
         parts = name.split(".")
@@ -71,7 +65,8 @@ def misplaced_imports(path: Path) -> list[str]:
         if parts[0] != "vbmle":
             continue
         # `from vbmle import plan` goes through the front door, which knows every module: for the top alone.
-        layer = LAYER_OF.get(parts[1], len(LAYERS) - 1) if len(parts) > 1 else len(LAYERS) - 1
+        top = len(LAYER_OF) - 1
+        layer = LAYER_OF.get(parts[1], top) if len(parts) > 1 else top
         if layer > LAYER_OF[here]:
             wrong.append(name)
     return wrong
@@ -82,27 +77,42 @@ def test_imports_go_one_way(path: Path):
     assert misplaced_imports(path) == []
 
 
-def test_the_package_is_found():
-    """The parametrised test above would pass on an empty list."""
-    found = {dotted(path)[1] for path in source_files()}
-    assert {"model", "planning", "estimation", "agents", "cli"} <= found
+def test_the_tree_that_is_shown_is_the_tree_there_is():
+    """Which also says that the parametrised test above had something to look at."""
+    assert set(LAYER_OF) == {dotted(path)[1] for path in source_files()}
+
+
+def test_no_two_layers_have_a_file_of_one_name():
+    """A name leads to one file. A kernel file may share the name of the module that calls it."""
+    names: dict[str, str] = {}
+    for path in source_files():
+        if path.name.startswith("__") or dotted(path)[1] == "kernels":
+            continue
+        assert path.name not in names, f"{path.relative_to(PACKAGE)} and {names[path.name]}"
+        names[path.name] = str(path.relative_to(PACKAGE))
+
+
+def test_where_things_are_names_files_that_exist():
+    table = re.findall(r"^\| [^|`]+(?:`[^`]+`)?[^|`]* \| `([\w/]+\.py)`", CONTRIBUTING, re.MULTILINE)
+    assert len(table) == 14
+    assert [name for name in table if not (PACKAGE / name).exists()] == []
 
 
 @pytest.mark.parametrize(
     ("name", "text", "expected"),
     [
-        ("planning.py", "from vbmle.model import World", []),
-        ("planning.py", "from vbmle import agents", ["vbmle.agents"]),
-        ("planning.py", "from vbmle import plan", ["vbmle.plan"]),
-        ("planning.py", "import vbmle", ["vbmle"]),
+        ("planning/plan.py", "from vbmle.model.world import World", []),
+        ("planning/plan.py", "from vbmle import agents", ["vbmle.agents"]),
+        ("planning/plan.py", "from vbmle import plan", ["vbmle.plan"]),
+        ("planning/plan.py", "import vbmle", ["vbmle"]),
         ("agents/base.py", "from ..cli import app", ["vbmle.cli.app"]),
         ("agents/base.py", "from . import other", []),
         ("agents/__init__.py", "from ..report import page", ["vbmle.report.page"]),
-        ("model.py", "def f():\n    import vbmle.report.page", ["vbmle.report.page"]),
-        ("model.py", "import numba", ["numba, which only vbmle.kernels may import"]),
-        ("model.py", "from numba import njit", ["numba, which only vbmle.kernels may import"]),
+        ("model/mdp.py", "def f():\n    import vbmle.report.page", ["vbmle.report.page"]),
+        ("model/mdp.py", "import numba", ["numba, which only vbmle.kernels may import"]),
+        ("model/mdp.py", "from numba import njit", ["numba, which only vbmle.kernels may import"]),
         ("kernels/lu.py", "from numba import njit", []),
-        ("newcomer.py", "", ["newcomer has no layer: give it one in LAYERS"]),
+        ("newcomer.py", "", ["newcomer has no layer: give it a line in the tree of CONTRIBUTING.md"]),
     ],
 )
 def test_the_import_rule_sees_what_it_should(

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import vbmle
-from vbmle.model import LinearMixtureMDP
+from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.testing import check_agent, example_models
 from vbmle.worlds import closed_loop_trap, random_network, riverswim
 

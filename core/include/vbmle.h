@@ -24,7 +24,7 @@
 extern "C" {
 #endif
 
-/* ---- Statuses -------------------------------------------------------------------------------------------------- */
+/* ---- Statuses: below 20 how a computation ended, from 20 on a call that was refused ----------------------------- */
 
 typedef int32_t vb_status;
 
@@ -38,6 +38,20 @@ typedef int32_t vb_status;
 #define VB_INFEASIBLE 7          /* inequalities contradict each other */
 #define VB_OUT_OF_MEMORY 20      /* memory has run out; nothing was made */
 #define VB_BAD_ARGUMENT 21       /* a size, an index or a number is out of range; nothing was done */
+
+/* ---- The library ------------------------------------------------------------------------------------------------ */
+
+/* The version of this interface: it goes up by one with every change that an older caller would not survive. */
+#define VB_INTERFACE_VERSION 1
+
+/* The VB_INTERFACE_VERSION that the library was built with. */
+VB_API int32_t vb_version(void);
+
+/* What a status means, in words that can end a sentence; the text belongs to the library and lives as long as it. */
+VB_API const char* vb_status_text(vb_status status);
+
+/* 1 if this processor and its operating system can run the library for wide vectors (x86-64-v3), else 0. */
+VB_API int32_t vb_runs_wide(void);
 
 /* ---- Models ---------------------------------------------------------------------------------------------------- */
 
@@ -80,10 +94,105 @@ VB_API vb_status vb_model_probabilities(const vb_model* model, const double* the
 /* theta = center + basis y: y (free,), theta (d,). */
 VB_API vb_status vb_model_assemble(const vb_model* model, const double* y, double* theta);
 
+/* out = weight * phi_V(s, a) = weight * sum over s' of phi(s'|s,a) V(s'): V (S,), out (d,). */
+VB_API vb_status vb_model_value_feature(const vb_model* model, int64_t pair, const double* V, double weight, double* out);
+
 /* The y of a theta, moved inside the feasible set where theta is outside. */
 VB_API vb_status vb_model_place(const vb_model* model, const double* theta, double* y);
 
 /* ---- Planning -------------------------------------------------------------------------------------------------- */
+
+/* A planner on a model, with arrays of its own on which all of its functions work. V is a value of states, Q of pairs;
+ * policies are actions by state, always allowed ones. gamma is the model's discount. */
+typedef struct vb_planner vb_planner;
+
+/* The arrays of a planner. They live as long as it does; write what is marked "in" before a call. */
+typedef struct vb_planner_arrays {
+    double* theta;      /* (d,) in: where vb_planner_assemble and vb_planner_floor take P */
+    double* p;          /* (transitions,) in, or from vb_planner_assemble: probabilities */
+    int64_t* policy;    /* (S,) in and out */
+    double* V;          /* (S,) in and out: where iterations begin, and what they find */
+    double* next;       /* (S,) out: T V */
+    double* Q;          /* (S*A,) out */
+    double* visits;     /* (S,) out: discounted visits */
+    double* gradient;   /* (d,) out: of V*(state) in theta */
+    double* error;      /* (1,) out: bounds |V - V*|, or |V - V^pi| for a policy that is evaluated */
+    double* change;     /* (2,) out: the least and the greatest of T V - V */
+} vb_planner_arrays;
+
+/* Makes a planner. `factors`: 1 evaluates policies by dense factors, (S, S), exactly up to rounding; 0 by sweeps, to
+ * 1e-11/(1-gamma). VB_BAD_ARGUMENT where a state has no allowed action. */
+VB_API vb_status vb_planner_new(const vb_model* model, int32_t factors, vb_planner** planner);
+VB_API void vb_planner_free(vb_planner* planner);
+VB_API vb_status vb_planner_look(vb_planner* planner, vb_planner_arrays* arrays);
+
+/* p = <phi, theta>. */
+VB_API vb_status vb_planner_assemble(vb_planner* planner);
+
+/* V* and its policy at p, from the policy at hand (by sweeps also from V): policy iteration, or modified policy iteration
+ * to the precision of sweeps. Actions of the policy that are not allowed are replaced first. */
+VB_API vb_status vb_planner_optimal(vb_planner* planner);
+
+/* The same by sweeps to a tolerance on the error of V, with at most so many sweeps (then VB_OUT_OF_ITERATIONS). For
+ * planners without factors. */
+VB_API vb_status vb_planner_iterate(vb_planner* planner, double tolerance, int64_t most_sweeps);
+
+/* V^pi of the policy at hand at p, by factors or to the precision of sweeps. */
+VB_API vb_status vb_planner_evaluate(vb_planner* planner);
+
+/* The same by sweeps from V on, to a tolerance. For planners without factors. */
+VB_API vb_status vb_planner_evaluate_to(vb_planner* planner, double tolerance, int64_t most_sweeps);
+
+/* next = T V at p, with Q, the greedy policy (the action in force stays where it ties) and `change`. */
+VB_API vb_status vb_planner_sweep(vb_planner* planner);
+
+/* Q for V at p, and the lowest action of each state that ties with the best to within 1e-12. */
+VB_API vb_status vb_planner_settle(vb_planner* planner);
+
+/* visits = (I - gamma P_pi')^{-1} e_state. With factors, for the policy that was evaluated last. */
+VB_API vb_status vb_planner_visits(vb_planner* planner, int64_t state);
+
+/* Every column of X, (S, columns), becomes (I - gamma P_pi)^{-1} x: by the factors of the policy that was evaluated last,
+ * or by sweeps to that part of the largest it can be. */
+VB_API vb_status vb_planner_solve(vb_planner* planner, double* X, int64_t columns, double accuracy);
+
+/* The least any method must do at a theta: p at theta, V* from the policy at hand, the gradient of V*(state). */
+VB_API vb_status vb_planner_floor(vb_planner* planner, int64_t state);
+
+/* The first pair whose p is no distribution, or -1. */
+VB_API int64_t vb_planner_broken_pair(const vb_planner* planner);
+
+/* The error of V by sweeps that agents ask for: 1e-11/(1-gamma), or what rounding allows. */
+VB_API double vb_sweep_precision(double discount);
+
+/* The error of V below which sweeps can promise nothing, for rewards of at most this size. */
+VB_API double vb_rounding_of_values(double discount, double largest_reward);
+
+/* One model that is fully known. Either `P` or the pattern with `p` is given, the rest null. */
+typedef struct vb_known_model {
+    int64_t num_states;        /* S >= 1 */
+    int64_t num_actions;       /* A >= 1 */
+    double discount;           /* gamma in [0, 1) */
+    const double* reward;      /* (S*A,) of any range; minus infinity for an action that is not allowed */
+    const double* P;           /* (S*A, S) by rows */
+    int64_t num_transitions;
+    const int32_t* pair_begin; /* (S*A + 1,) transitions of a pair; none for an action that is not allowed */
+    const int32_t* successor;  /* (transitions,) */
+    const double* p;           /* (transitions,) */
+} vb_known_model;
+
+/* The plan for it. */
+typedef struct vb_known_plan {
+    double* V;            /* (S,) */
+    double* Q;            /* (S*A,) */
+    int64_t* policy;      /* (S,) */
+    double error_bound;   /* of V, and of Q */
+    int64_t broken_pair;  /* the first pair that is no distribution, or -1 */
+} vb_known_plan;
+
+/* V, Q and the policy to within a tolerance > 0. VB_OUT_OF_ITERATIONS where the error bound is above it;
+ * VB_BAD_ARGUMENT where a pair is no distribution, or the model is none. */
+VB_API vb_status vb_plan_known(const vb_known_model* model, double tolerance, vb_known_plan* plan);
 
 /* ---- Likelihood and value: counts, the solver ------------------------------------------------------------------- */
 
@@ -167,6 +276,9 @@ typedef struct vb_solver_view {
     int32_t* status;      /* (rows,) how the last climb ended */
     int32_t* iterations;  /* (rows,) of the last climb */
     uint8_t* evaluated;   /* (rows,) whether V and policy belong to theta */
+    uint8_t* factored;    /* (rows,) whether `factors` belong to the active facets */
+    double* factors;      /* (rows, factor_size) what the last quadratic program left, or null */
+    int64_t factor_size;  /* 2 free^2, or 0 where factors are not kept */
     int64_t size;         /* maxima held */
     int64_t turn;         /* how often it has followed */
 } vb_solver_view;
@@ -231,6 +343,148 @@ VB_API vb_status vb_widths(const vb_facets* facets, double* width);
 VB_API vb_status vb_furthest(const vb_facets* facets, int64_t count, const double* direction, double* y);
 
 /* ---- Optimistic plans ------------------------------------------------------------------------------------------- */
+
+/* {theta: |theta - estimate|^2 in the norm of Sigma <= radius^2}. Matrices over coordinates, here and below, are blocks
+ * of (coordinates, coordinates), one after another in the order of the feasible set's blocks. */
+typedef struct vb_ellipsoid {
+    const double* sigma;     /* symmetric and positive definite in every block */
+    const double* estimate;  /* (d,) need not be feasible */
+    double radius;           /* finite, at least 0 */
+} vb_ellipsoid;
+
+/* How an optimistic plan ended. */
+typedef struct vb_optimistic_plan {
+    double error_bound;  /* of V, against the best value of all models in the set; infinite where none is promised */
+    double gap;          /* what an inner maximum may lack at most, in units of V; infinite where one failed */
+    double missed;       /* the worst ellipsoid's square distance from P to its estimate less radius^2 */
+    int64_t rounds;      /* how often models were chosen for all pairs */
+    vb_status status;    /* VB_OK: to the tolerance; VB_STALLED: the error no longer falls; VB_OUT_OF_ITERATIONS;
+                            VB_NOT_CONVEX: some Sigma is not positive definite; VB_INFEASIBLE: P has no point */
+    vb_status inner;     /* VB_OK, or how the first inner problem that failed did */
+    int64_t empty;       /* 1 where no theta of P lies within some radius: the nearest one was planned for. Else 0. */
+} vb_optimistic_plan;
+
+/* Plans optimistically again and again, each time from where the last plan ended:
+ *
+ *     V(s) = max_a max_theta  R_theta(s,a) + gamma sum_s' <phi(s'|s,a), theta> V(s'),   theta in P and in all ellipsoids.
+ *
+ * A handle may be used without limit; it keeps warm starts for as many ellipsoids as it was ever given. */
+typedef struct vb_optimist vb_optimist;
+
+/* Where a handle keeps its fields; addresses stay as they are as long as it lives. What the next plan depends on is V,
+ * policy, tight, chosen and the warm starts: write them back to continue as if a run had never stopped. */
+typedef struct vb_optimist_view {
+    int64_t num_squares;  /* entries of a matrix over coordinates */
+    int64_t most_free;  /* the most free coordinates that a block has */
+    double* V;          /* (S,) the optimistic value; 1/(1-gamma) at first */
+    int64_t* policy;    /* (S,) actions */
+    double* theta;      /* (d,) the point of P nearest to the estimate, of the ellipsoid with the least room */
+    double* p;          /* (transitions,) probabilities of the models chosen */
+    int64_t* tight;     /* (pairs,) the ellipsoid that decided */
+    double* chosen;     /* (pairs, most_free) the free coordinates chosen, in the block of the pair */
+    vb_optimistic_plan* plan;  /* how the last plan ended; before the first its status is VB_NO_START */
+} vb_optimist_view;
+
+/* The same for the warm starts of one ellipsoid: what the last problem of every pair ended with. */
+typedef struct vb_warm_start_view {
+    double* s;            /* (pairs,) multiplier; infinite where P alone was in the way */
+    int64_t* num_active;  /* (pairs,) active facets */
+    int64_t* active;      /* (pairs, most_free) which, within the block */
+    double* y;            /* (pairs, most_free) the free coordinates */
+} vb_warm_start_view;
+
+/* `factors`: whether policies are evaluated by dense factors, (S, S), or by sweeps (0). */
+VB_API vb_status vb_optimist_new(const vb_model* model, int32_t factors, vb_optimist** optimist);
+VB_API void vb_optimist_free(vb_optimist* optimist);
+VB_API vb_status vb_optimist_get_view(vb_optimist* optimist, vb_optimist_view* view);
+
+/* Makes room for that many ellipsoids, 1 at least; what the first ones ended with is kept. `vb_optimist_plan` does so
+ * itself. */
+VB_API vb_status vb_optimist_grow(vb_optimist* optimist, int64_t ellipsoids);
+
+/* The warm starts of one of the ellipsoids that there is room for, counted from 0. */
+VB_API vb_status vb_optimist_get_warm_start(vb_optimist* optimist, int64_t ellipsoid, vb_warm_start_view* view);
+
+/* Plans for the theta that all sets share. sweeps = 0: to an error of V up to `tolerance` (positive), if it can be.
+ * sweeps > 0: that many times the optimistic Bellman operator from 1/(1-gamma), clipped there. Returns the plan's
+ * status; the view's `plan` has the rest. */
+VB_API vb_status vb_optimist_plan(vb_optimist* optimist, const vb_ellipsoid* sets, int64_t count, double tolerance,
+                                  int64_t sweeps);
+
+/* out (pairs, d): the theta that the last plan chose for every pair. */
+VB_API vb_status vb_optimist_thetas(const vb_optimist* optimist, double* out);
+
+/* Optimism over L1 balls around frequencies (UCRL2): the best p with |p - estimate(.|s,a)|_1 <= radius(s,a). */
+typedef struct vb_l1_optimist vb_l1_optimist;
+
+typedef struct vb_l1_optimist_view {
+    double* V;            /* (S,) the optimistic value, an upper bound after any number of sweeps */
+    int64_t* policy;      /* (S,) actions, the lowest among equals */
+    double* error_bound;  /* of V; infinite before the first plan */
+} vb_l1_optimist_view;
+
+VB_API vb_status vb_l1_optimist_new(const vb_model* model, vb_l1_optimist** optimist);
+VB_API void vb_l1_optimist_free(vb_l1_optimist* optimist);
+VB_API vb_status vb_l1_optimist_get_view(vb_l1_optimist* optimist, vb_l1_optimist_view* view);
+
+/* Plans from 1/(1-gamma): estimate (transitions,) a distribution for every pair, radius (pairs,) at least 0. VB_OK where
+ * the error is at most `tolerance`, VB_OUT_OF_ITERATIONS after `most_sweeps` (at least 1). */
+VB_API vb_status vb_l1_optimist_plan(vb_l1_optimist* optimist, const double* estimate, const double* radius,
+                                     double tolerance, int64_t most_sweeps);
+
+/* Value-targeted regression, E[V(s')] = <phi_V(s,a), theta> with phi_V(s,a) = sum_s' phi(s'|s,a) V(s'):
+ * Sigma = ridge I + sum w phi_V phi_V', b = sum w phi_V V(s'), estimate = Sigma^{-1} b. */
+typedef struct vb_regression vb_regression;
+
+typedef struct vb_regression_view {
+    int64_t num_squares;  /* entries of sigma and of inverse */
+    double* sigma;        /* Sigma */
+    double* inverse;      /* Sigma^{-1} */
+    double* b;            /* (d,) */
+    double* log_det;      /* log det Sigma - log det (ridge I), one number */
+} vb_regression_view;
+
+/* ridge: finite, above 0. */
+VB_API vb_status vb_regression_new(const vb_model* model, double ridge, vb_regression** regression);
+VB_API void vb_regression_free(vb_regression* regression);
+VB_API vb_status vb_regression_get_view(vb_regression* regression, vb_regression_view* view);
+
+/* Takes in that V (S,) was `target` after the pair, with a finite weight of at least 0. */
+VB_API vb_status vb_regression_add(vb_regression* regression, int64_t pair, const double* V, double target,
+                                   double weight);
+
+/* out[0] = <phi_V, estimate>, out[1] = |phi_V| in Sigma^{-1}, of the pair. */
+VB_API vb_status vb_regression_predict(vb_regression* regression, int64_t pair, const double* V, double* out);
+
+/* theta (d,) = Sigma^{-1} b. */
+VB_API vb_status vb_regression_estimate(const vb_regression* regression, double* theta);
+
+/* Information A = ridge I + sum phi phi' over observed transitions, block by block. A decision is due when the
+ * log-determinant of a block has grown by log 2, or by log 2 for every five of its free coordinates if that is more,
+ * since the last one. */
+typedef struct vb_information vb_information;
+
+typedef struct vb_information_view {
+    int64_t num_squares;  /* entries of inverse */
+    double* inverse;      /* A^{-1} */
+    double* growth;       /* (blocks,) of the log-determinants since the last decision */
+    int64_t* due;         /* 1 where a decision is due, else 0; 1 at first */
+} vb_information_view;
+
+/* ridge: finite, above 0. */
+VB_API vb_status vb_information_new(const vb_model* model, double ridge, vb_information** information);
+VB_API void vb_information_free(vb_information* information);
+VB_API vb_status vb_information_get_view(vb_information* information, vb_information_view* view);
+
+/* Takes in one observed transition. */
+VB_API vb_status vb_information_add(vb_information* information, int64_t transition);
+
+/* Takes in `count` transitions one after another; squares[k] = |phi|^2 in A^{-1} just before the k-th. */
+VB_API vb_status vb_information_follow(vb_information* information, const int64_t* transitions, int64_t count,
+                                       double* squares);
+
+/* Notes that a decision has been taken: growth starts from 0, none is due. */
+VB_API vb_status vb_information_decided(vb_information* information);
 
 /* ---- Sampling -------------------------------------------------------------------------------------------------- */
 
@@ -316,6 +570,33 @@ VB_API vb_status vb_part_biased_pair(int64_t count, const double* counts, const 
 /* sum counts log(p / frequency) + weight <p, gain> of a distribution p of a pair, with frequency = counts / their sum. */
 VB_API vb_status vb_part_pair_score(int64_t count, const double* counts, const double* gain, double weight, const double* p,
                                     double* score);
+/* ---- Parts, for tests: optimistic plans -------------------------------------------------------------------------- */
+
+/* The largest <c, y> within several ellipsoids |y - middle|^2 in H <= room and over facets normals y + offsets >= 0. */
+typedef struct vb_part_intersection {
+    int64_t free;        /* m >= 1 */
+    int64_t ellipsoids;  /* at least 1 */
+    int64_t facets;
+    const double* c;        /* (m,) */
+    const double* H;        /* (ellipsoids, m, m) */
+    const double* middle;   /* (ellipsoids, m) */
+    const double* room;     /* (ellipsoids,) */
+    const double* normals;  /* (facets, m) of length 1 */
+    const double* offsets;  /* (facets,) */
+    double* mu;  /* (ellipsoids,) weights of the ellipsoids to start from, at least one above 0; those at the end */
+    double* y;   /* (m,) the maximiser */
+    double gap;  /* the maximum is at most <c, y> + gap; infinite where no common point was found */
+} vb_part_intersection;
+
+VB_API vb_status vb_part_intersect(vb_part_intersection* problem);
+
+/* After a plan whose set was not empty: chooses models for V (S,), p (transitions,) and the worst gap at once. */
+VB_API vb_status vb_part_choose_models(vb_optimist* optimist, const double* V, double* p, double* gap);
+
+/* max <p, gain> over distributions within `radius` of the estimate in L1; order (count,), a permutation, ends as one by
+ * increasing gain. */
+VB_API vb_status vb_part_best_mean(int64_t count, const double* estimate, const double* gain, double radius,
+                                   int64_t* order, double* value);
 
 #ifdef __cplusplus
 }

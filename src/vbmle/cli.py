@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 from typer.core import TyperGroup
 
+from vbmle.common.extras import MissingExtra
 from vbmle.experiments import InputError
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ class OneLine(TyperGroup):
         except UsageError as error:
             problem = error.format_message().rstrip(".")  # type: ignore[attr-defined]
             code = _complain(f"{problem} (see vbmle --help)")
-        except InputError as error:
+        except (InputError, MissingExtra) as error:
             code = _complain(str(error))
         except typer.Abort:
             code = INTERRUPTED
@@ -98,7 +99,7 @@ def paper(
     horizon: Horizon = None,
 ) -> None:
     """Run what the paper shows and what its reviewers asked; ends in DIR/report.html. Run again to resume."""
-    from vbmle.experiments.paper import experiments
+    from vbmle.experiments.suites.paper import experiments
 
     _run(experiments(quick, trials, horizon), out, _home(jobs))
 
@@ -113,16 +114,15 @@ def run(
     horizon: Horizon = None,
 ) -> None:
     """Run the sweep that SPEC.toml describes; ends in DIR/report.html. Run again to resume."""
-    from vbmle.experiments import compute, progress, read
+    from vbmle.experiments import compute, progress, spec_file
 
     if dask is not None and jobs is not None:
         raise InputError(
             "--jobs and --dask are both given; on a cluster its workers decide, so leave --jobs out"
         )
-    experiment = read.read(spec, trials=trials, horizon=horizon)
-    checking = f"checking {spec} (compiling, which takes about a minute, on the first run only)"
-    with progress.busy(checking), compute.ends_at_once():  # nothing is written yet
-        read.try_out(experiment, spec)
+    experiment = spec_file.read(spec, trials=trials, horizon=horizon)
+    with progress.busy(f"checking {spec}"), compute.ends_at_once():  # nothing is written yet
+        spec_file.try_out(experiment, spec)
     _run([experiment], out, _home(jobs) if dask is None else _cluster(dask))
 
 
@@ -133,8 +133,8 @@ def study(
     jobs: Jobs = None,
 ) -> None:
     """Run what the maximiser and the bias do to regret; ends in DIR/summary.md. Run again to resume."""
-    from vbmle.experiments import study as plan
-    from vbmle.report.study import write
+    from vbmle.experiments.suites import study as plan
+    from vbmle.report.pages.study_page import write
 
     sizes = plan.QUICK if quick else plan.FULL
     failures = _records(plan.experiments(sizes), out, _home(jobs))
@@ -153,8 +153,8 @@ def compare(
     jobs: Jobs = None,
 ) -> None:
     """Run all agents, as they come and tuned; ends in DIR/comparison.md and the page. Run again to resume."""
-    from vbmle.experiments import compare as plan
-    from vbmle.report.compare import write
+    from vbmle.experiments.suites import compare as plan
+    from vbmle.report.pages.compare_page import write
 
     size = plan.QUICK if quick else plan.FULL
     failures = _records(plan.tuning(size), out / "tuning", _home(jobs))
@@ -216,7 +216,7 @@ def worlds(
 def _draw(name: str, path: Path) -> None:
     """The picture of a world by name, with the settings it has in Gymnasium's register."""
     from vbmle.experiments import catalogue
-    from vbmle.report.draw import write
+    from vbmle.report.pages.world_picture import write
     from vbmle.worlds import EXAMPLES
 
     settings = catalogue.require("world", name, EXAMPLES.get(name, {}), "--draw")

@@ -19,9 +19,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from vbmle import planning, validation
-from vbmle.model import LinearMixtureMDP, World
-from vbmle.validation import Floats, Ints
+from vbmle.common import validation
+from vbmle.common.validation import Floats, Ints
+from vbmle.model.mdp import LinearMixtureMDP
+from vbmle.model.world import World
+from vbmle.planning import planner
 
 REPORT_EVERY = 50
 """Steps between two calls of `progress`."""
@@ -176,13 +178,13 @@ def _key(agent: Player) -> bytes:
 def _loss(world: World) -> Callable[[bytes], list[float]]:
     """V* - V^pi by state, in the user's units, for a policy given as the bytes of its int64 array."""
     mdp, theta = world.mdp, world.theta
-    best = planning.evaluate(mdp, theta, planning.plan(mdp, theta).policy)
+    best = planner.evaluate(mdp, theta, planner.plan(mdp, theta).policy)
 
     @lru_cache(maxsize=min(4096, max(1, CACHED_VALUES // mdp.num_states)))
     def loss(policy: bytes) -> list[float]:
         choice = np.frombuffer(policy, dtype=np.int64)
         validation.require_shape("the agent's policy", choice, (mdp.num_states,), "(states,)")
-        value = planning.evaluate(mdp, theta, choice)
+        value = planner.evaluate(mdp, theta, choice)
         # No policy is better than the best: what falls below 0 is rounding.
         gap: list[float] = (mdp.reward_scale * np.maximum(best - value, 0.0)).tolist()
         return gap

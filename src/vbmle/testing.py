@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from vbmle.model import LinearMixtureMDP, World
-from vbmle.validation import Floats
+from vbmle.common.validation import Floats
+from vbmle.model.mdp import LinearMixtureMDP
+from vbmle.model.world import World
 from vbmle.worlds import hypercube, random_network, riverswim
 
 __all__ = ["check_agent", "example_models"]

@@ -33,6 +33,16 @@ vb_status vb_model_assemble(const vb_model* model, const double* y, double* thet
     return VB_OK;
 }
 
+vb_status vb_model_value_feature(const vb_model* model, int64_t pair, const double* V, double weight, double* out) {
+    const Model& known = model->known.model;
+    if (pair < 0 || pair >= known.num_pairs) return VB_BAD_ARGUMENT;
+    fill(out, known.features.dimension, 0.0);
+    for (Index i = known.pair_begin[pair]; i < known.pair_begin[pair + 1]; ++i) {
+        known.features.add(i, weight * V[known.successor[i]], out);
+    }
+    return VB_OK;
+}
+
 vb_status vb_model_place(const vb_model* model, const double* theta, double* y) {
     Arena arena;
     Vector shifted = arena.take<double>(model->known.set.dimension);

@@ -7,6 +7,8 @@ namespace vb {
 
 namespace {
 
+constexpr Index kRarer = 256;  // turns after which looking for other maxima becomes rarer
+
 // The first action that is allowed in every state, where a policy has to begin.
 void first_policy(const Model& model, Index* policy) {
     for (Index s = 0; s < model.num_states; ++s) {
@@ -24,9 +26,22 @@ void find_likely(Solver& solver, const Objective& objective) {
     concave.bias = 0.0;
     fill(pool.y[scratch], pool.y.cols, 0.0);
     fill<Index>(pool.num_active[scratch], pool.num_active.cols, 0);
-    pool.evaluated[scratch] = 0;
+    pool.evaluated[scratch] = pool.factored[scratch] = 0;
     climb_at(solver.problem(concave), pool, scratch, solver.work);
     copy(pool.y[scratch], pool.y.cols, solver.likely.data);
+}
+
+// One start or one policy more, in turn. The problem changes by ever less from call to call, so that looking again may
+// become rarer, too.
+void explore(Solver& solver, const Problem& problem) {
+    const Index pause = solver.turn < kRarer ? 1 : solver.turn < 4 * kRarer ? 2 : 3;
+    if (solver.turn % pause != 0) return;
+    const Index turn = solver.turn / pause;
+    if (turn % 2 == 0) {
+        try_one_start(problem, solver.pool, solver.starts, turn / 2, solver.work);
+    } else {
+        try_one_switch(problem, solver.pool, solver.starts, turn / 2, solver.work);
+    }
 }
 
 bool finite(const double* x, Index n) {
@@ -64,6 +79,7 @@ bool place_fits(const Solver& solver, Index k) {
     const Model& model = solver.known.model;
     const Pool& pool = solver.pool;
     if (!finite(pool.y[k], pool.y.cols) || !finite(pool.V[k], pool.V.cols)) return false;
+    if (pool.factored[k] && (pool.factors.empty() || !finite(pool.factors[k], pool.factors.cols))) return false;
     for (Index s = 0; s < model.num_states; ++s) {
         const Index a = pool.policy[k][s];
         if (a < 0 || a >= model.num_actions || model.reward[model.pair(s, a)] == -kInfinity) return false;
@@ -115,8 +131,7 @@ void follow(Solver& solver, const Objective& objective) {
         try_starts(problem, solver.pool, solver.starts, solver.likely.data, kQuickStarts, solver.work);
         try_actions(problem, solver.pool, solver.work);
     } else {
-        try_one_start(problem, solver.pool, solver.starts, solver.turn, solver.work);
-        try_one_switch(problem, solver.pool, solver.starts, solver.turn, solver.work);
+        explore(solver, problem);
     }
     ++solver.turn;
 }
@@ -140,7 +155,7 @@ void stand_at(Solver& solver, const double* theta) {
     Pool& pool = solver.pool;
     place(solver.known.set, theta, pool.y[0], solver.work.gradient.data);
     fill<Index>(pool.num_active[0], pool.num_active.cols, 0);
-    pool.evaluated[0] = 0;
+    pool.evaluated[0] = pool.factored[0] = 0;
     pool.size = 1;
 }
 

@@ -1,82 +1,152 @@
+// By halves: the left columns are factored, the right ones solved with them and reduced by a matrix product, which
+// is where the time goes; what is left is factored in turn. Up to sixteen columns are eliminated in registers, row by row.
 #include "linalg/lu.hpp"
 
 #include "common/numbers.hpp"
+#include "linalg/lanes.hpp"
+#include "linalg/product.hpp"
 
 namespace vb {
 
 namespace {
 
-constexpr Index kPlain = 60;  // up to this many rows plain loops beat blocks
-constexpr Index kBlock = 48;  // columns that are eliminated together
+constexpr Index kPanel = 16;
 
-// Eliminates columns first..last of the rows from first on; rows below last get their multipliers.
-void factor_span(Matrix m, Index first, Index last) {
-    for (Index k = first; k < last; ++k) {
-        const double* pivot = m[k];
-        const double inverse = 1.0 / pivot[k];
-        for (Index i = k + 1; i < m.rows; ++i) {
-            double* row = m[i];
-            if (row[k] == 0.0) continue;
-            row[k] *= inverse;
-            add_scaled(-row[k], pivot + k + 1, last - k - 1, row + k + 1);
+// The first half of n, in whole panels.
+Index half(Index n) { return larger(n / 2 / kPanel, Index{1}) * kPanel; }
+
+// Rows of a panel, Width lanes at a time.
+template <Index Width>
+struct PanelRow {
+    Lanes x[Width];
+
+    void read(const double* from) {
+        for (Index w = 0; w < Width; ++w) x[w] = load(from + w * kLanes);
+    }
+    void write(double* to) const {
+        for (Index w = 0; w < Width; ++w) store(x[w], to + w * kLanes);
+    }
+};
+
+// Pivot rows divided by their pivot u, so that x -= x[k] scaled[k] eliminates entry k of a row. Entries before k and
+// beyond the panel are zero, and entry k is 1 - 1/u, which leaves the multiplier x[k]/u in its place.
+template <Index Width>
+struct Pivots {
+    PanelRow<Width> scaled[Width * kLanes];
+
+    // Adds pivot row k, and puts the inverse of its pivot on the diagonal.
+    void add(Index k, Index cols, PanelRow<Width>& row) {
+        alignas(32) double entries[Width * kLanes];
+        row.write(entries);
+        const double inverse = 1.0 / entries[k];
+        for (Index w = 0; w < Width; ++w) {
+            const WholeLanes place = kPlaces + w * kLanes;
+            const Lanes rest = (place > k) & (place < cols) ? row.x[w] * inverse : Lanes{};
+            scaled[k].x[w] = place == k ? Lanes{} + (1.0 - inverse) : rest;
+            row.x[w] = place == k ? Lanes{} + inverse : row.x[w];
         }
     }
+
+    // Eliminates the first `count` entries of a row, and leaves their multipliers there.
+    void eliminate(Index count, PanelRow<Width>& row) const {
+#pragma GCC unroll 16
+        for (Index k = 0; k < Width * kLanes; ++k) {
+            if (k == count) break;
+            const double value = row.x[k / kLanes][k % kLanes];
+            for (Index w = k / kLanes; w < Width; ++w) row.x[w] -= value * scaled[k].x[w];
+        }
+    }
+};
+
+// Factors a panel: `cols` columns, at most Width * kLanes, of all rows from the diagonal on. Rows are read and written
+// in whole lanes, beyond the panel's columns, where nothing changes; only the last one could end with the matrix. Each
+// is read before the one above it is written: a read that overlaps a fresh write has to wait for it.
+template <Index Width>
+void factor_panel(Part<double> panel) {
+    Pivots<Width> pivots;
+    PanelRow<Width> row, following;
+    alignas(32) double last[Width * kLanes] = {};
+    const Index cols = panel.cols, end = panel.rows - 1;
+    copy(panel[end], cols, last);
+    following.read(end > 0 ? panel.data : last);
+    for (Index i = 0; i <= end; ++i) {
+        row = following;
+        if (i < end) following.read(i + 1 < end ? panel[i + 1] : last);
+        pivots.eliminate(i < cols ? i : cols, row);
+        if (i < cols) pivots.add(i, cols, row);
+        row.write(i < end ? panel[i] : last);
+    }
+    copy(last, cols, panel[end]);
 }
 
-// The rows first..last of the columns from last on: solved with the block's unit lower triangle.
-void solve_right(Matrix m, Index first, Index last) {
-    for (Index k = first; k < last; ++k) {
-        for (Index i = k + 1; i < last; ++i) add_scaled(-m[i][k], m[k] + last, m.cols - last, m[i] + last);
+// X becomes L^{-1} X, for the L of a square part of the factors.
+void solve_lower(Part<const double> lu, Part<double> X) {
+    const Index n = lu.rows;
+    if (n <= kPanel) {
+        for (Index i = 1; i < n; ++i) {
+            for (Index k = 0; k < i; ++k) add_scaled(-lu[i][k], X[k], X.cols, X[i]);
+        }
+        return;
     }
+    const Index top = half(n), low = n - top;
+    const Part<double> X_low{X[top], low, X.cols, X.stride};
+    solve_lower({lu.data, top, top, lu.stride}, {X.data, top, X.cols, X.stride});
+    subtract_product(X_low, {lu[top], low, top, lu.stride}, {X.data, top, X.cols, X.stride});
+    solve_lower({lu[top] + top, low, low, lu.stride}, X_low);
 }
 
-// Rows and columns from last on, less the product of the block's columns and rows.
-void update_trailing(Matrix m, Index first, Index last) {
-    for (Index i = last; i < m.rows; ++i) {
-        for (Index k = first; k < last; ++k) add_scaled(-m[i][k], m[k] + last, m.cols - last, m[i] + last);
+// X becomes U^{-1} X.
+void solve_upper(Part<const double> lu, Part<double> X) {
+    const Index n = lu.rows;
+    if (n <= kPanel) {
+        for (Index i = n - 1; i >= 0; --i) {
+            for (Index k = i + 1; k < n; ++k) add_scaled(-lu[i][k], X[k], X.cols, X[i]);
+            for (Index j = 0; j < X.cols; ++j) X[i][j] *= lu[i][i];
+        }
+        return;
     }
+    const Index top = half(n), low = n - top;
+    const Part<double> X_top{X.data, top, X.cols, X.stride}, X_low{X[top], low, X.cols, X.stride};
+    solve_upper({lu[top] + top, low, low, lu.stride}, X_low);
+    subtract_product(X_top, {lu.data + top, top, low, lu.stride}, X_low);
+    solve_upper({lu.data, top, top, lu.stride}, X_top);
+}
+
+// Factors the columns of a part that has at least as many rows.
+void factor_columns(Part<double> m) {
+    if (m.cols <= 4) return factor_panel<1>(m);
+    if (m.cols <= 8) return factor_panel<2>(m);
+    if (m.cols <= 12) return factor_panel<3>(m);
+    if (m.cols <= kPanel) return factor_panel<4>(m);
+    const Index left = half(m.cols), right = m.cols - left, low = m.rows - left;
+    const Part<double> corner{m.data + left, left, right, m.stride}, rest{m[left] + left, low, right, m.stride};
+    factor_columns({m.data, m.rows, left, m.stride});
+    solve_lower({m.data, left, left, m.stride}, corner);
+    subtract_product(rest, {m[left], low, left, m.stride}, corner);
+    factor_columns(rest);
 }
 
 }  // namespace
 
-void lu_factor(Matrix matrix) {
-    const Index n = matrix.rows;
-    if (n <= kPlain) {
-        factor_span(matrix, 0, n);
-        return;
-    }
-    for (Index first = 0; first < n; first += kBlock) {
-        const Index last = first + kBlock < n ? first + kBlock : n;
-        factor_span(matrix, first, last);
-        solve_right(matrix, first, last);
-        update_trailing(matrix, first, last);
-    }
-}
+void lu_factor(Matrix matrix) { factor_columns({matrix.data, matrix.rows, matrix.cols, matrix.cols}); }
 
 void lu_solve(ConstMatrix lu, double* x) {
     const Index n = lu.rows;
     for (Index i = 1; i < n; ++i) x[i] -= dot(lu[i], x, i);
-    for (Index i = n - 1; i >= 0; --i) {
-        x[i] = (x[i] - dot(lu[i] + i + 1, x + i + 1, n - i - 1)) / lu[i][i];
-    }
+    for (Index i = n - 1; i >= 0; --i) x[i] = (x[i] - dot(lu[i] + i + 1, x + i + 1, n - i - 1)) * lu[i][i];
 }
 
 void lu_solve_columns(ConstMatrix lu, Matrix X) {
-    const Index n = lu.rows, m = X.cols;
-    for (Index i = 1; i < n; ++i) {
-        for (Index j = 0; j < i; ++j) add_scaled(-lu[i][j], X[j], m, X[i]);
-    }
-    for (Index i = n - 1; i >= 0; --i) {
-        for (Index j = i + 1; j < n; ++j) add_scaled(-lu[i][j], X[j], m, X[i]);
-        const double inverse = 1.0 / lu[i][i];
-        for (Index k = 0; k < m; ++k) X[i][k] *= inverse;
-    }
+    const Part<const double> factors{lu.data, lu.rows, lu.cols, lu.cols};
+    const Part<double> columns{X.data, X.rows, X.cols, X.cols};
+    solve_lower(factors, columns);
+    solve_upper(factors, columns);
 }
 
 void lu_solve_transposed(ConstMatrix lu, double* x) {
     const Index n = lu.rows;
     for (Index i = 0; i < n; ++i) {
-        x[i] /= lu[i][i];
+        x[i] *= lu[i][i];
         add_scaled(-x[i], lu[i] + i + 1, n - i - 1, x + i + 1);
     }
     for (Index i = n - 1; i > 0; --i) add_scaled(-x[i], lu[i], i, x);

@@ -5,7 +5,8 @@
 
 namespace vb {
 
-// Overwrites an (n, n) matrix with its LU factors, unit lower triangle implied.
+// Overwrites an (n, n) matrix with its LU factors: below the diagonal L, whose own diagonal is one; above it U; on it
+// the inverses of U's diagonal, so that solving needs no division.
 void lu_factor(Matrix matrix);
 
 // x becomes the solution of (LU) z = x.

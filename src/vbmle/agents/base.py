@@ -12,27 +12,26 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from vbmle.counts import TransitionCounts
-from vbmle.information import Information
-from vbmle.model import LinearMixtureMDP
-from vbmle.solver import Solver
-from vbmle.storage import load_npz, save_npz
-from vbmle.transitions import one_hot
-from vbmle.validation import Floats, Ints, index
+from vbmle.common.files import Snapshot, load_npz, save_npz
+from vbmle.common.validation import Floats, Ints, index
+from vbmle.estimation.counts import TransitionCounts
+from vbmle.estimation.information import Information
+from vbmle.estimation.maximiser import Solver
+from vbmle.model.mdp import LinearMixtureMDP
+from vbmle.model.transitions import one_hot
 
 if TYPE_CHECKING:
-    from vbmle.confidence import Confidence
+    from vbmle.estimation.confidence import Confidence
 
 FORMAT = "vbmle-agent-1"
-State = dict[str, NDArray[Any]]
 
 
 class Agent(ABC):
     """The protocol. A subclass of its own needs `observe` and `policy`, and `act` where it decides only when asked.
 
-    `settings` are the keyword arguments that rebuild the agent; `_state` and `_restore` what it has learnt.
+    `settings` are the keyword arguments that rebuild the agent; `_snapshot` and `_restore` what it has learnt.
     """
 
     randomised = False
@@ -64,13 +63,13 @@ class Agent(ABC):
     def policy(self) -> Ints:
         """The stationary policy in force, (S,) ints."""
 
-    def _state(self) -> State:
+    def _snapshot(self) -> Snapshot:
         """What was learnt, as arrays."""
         return {}
 
-    def _restore(self, state: State) -> None:
-        """Take over what `_state` gave."""
-        for name in state:
+    def _restore(self, snapshot: Snapshot) -> None:
+        """Take over what `_snapshot` gave."""
+        for name in snapshot:
             raise ValueError(f"{type(self).__name__} does not know what to do with {name!r}")
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -84,12 +83,12 @@ class Agent(ABC):
             "settings": kept,
             "functions": functions,
         }
-        save_npz(path, {"meta": np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8), **self._state()})
+        save_npz(path, {"meta": np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8), **self._snapshot()})
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], mdp: LinearMixtureMDP, **functions: Any) -> Self:
         """Rebuild a saved agent on the same model; settings that are functions must be given again by name."""
-        state, meta = load_npz(path, FORMAT, "an agent written by Agent.save")
+        snapshot, meta = load_npz(path, FORMAT, "an agent written by Agent.save")
         if meta["class"] != cls.__name__:
             raise ValueError(f"{path} holds a {meta['class']}; load it with {meta['class']}.load")
         if meta["model"] != mdp.fingerprint():
@@ -101,7 +100,7 @@ class Agent(ABC):
             )
         agent = cls(mdp, **meta["settings"], **functions)
         try:
-            agent._restore(state)
+            agent._restore(snapshot)
         except (KeyError, ValueError) as error:
             raise ValueError(f"{path} is a damaged agent file: {error}") from error
         return agent
@@ -138,10 +137,10 @@ class TallyAgent(Agent):
     def confidence(self, delta: float = 0.1, state: int | None = None) -> Confidence:
         """What the data prove of V* and of the policy in force, at confidence 1 - delta at all times at once.
 
-        Needs the counts alone (see `vbmle.likelihood_set`), and changes nothing. With a `state`, it is about the
-        states that can be reached from there.
+        Needs the counts alone (see `vbmle.estimation.likelihood_set`), and changes nothing. With a `state`, it is
+        about the states that can be reached from there.
         """
-        from vbmle.confidence import confidence
+        from vbmle.estimation.confidence import confidence
 
         return confidence(self.counts, self.policy, delta, state)
 
@@ -159,16 +158,16 @@ class TallyAgent(Agent):
     def _noted(self, seen: Ints) -> None:
         """What `observe` learns beside the counts, for transitions by index, in their order."""
 
-    def _state(self) -> State:
+    def _snapshot(self) -> Snapshot:
         return {
             "counts.values": self.counts.values,
             "counts.observed": self.counts.observed[: self.counts.num_observed],
             "decided": np.array(self._decided),
         }
 
-    def _restore(self, state: State) -> None:
-        self.counts.load_values(state["counts.values"], state["counts.observed"])
-        self._decided = int(state["decided"])
+    def _restore(self, snapshot: Snapshot) -> None:
+        self.counts.load_values(snapshot["counts.values"], snapshot["counts.observed"])
+        self._decided = int(snapshot["decided"])
 
 
 class CountingAgent(TallyAgent):
@@ -205,13 +204,13 @@ class Lazy(TallyAgent):
             return False
         return True
 
-    def _state(self) -> State:
-        return super()._state() | (self._information.state() if self._information is not None else {})
+    def _snapshot(self) -> Snapshot:
+        return super()._snapshot() | (self._information.snapshot() if self._information is not None else {})
 
-    def _restore(self, state: State) -> None:
-        super()._restore(state)
+    def _restore(self, snapshot: Snapshot) -> None:
+        super()._restore(snapshot)
         if self._information is not None:
-            self._information.restore(state)
+            self._information.restore(snapshot)
 
 
 class SolvingAgent(CountingAgent):
@@ -230,9 +229,9 @@ class SolvingAgent(CountingAgent):
     def theta(self) -> Floats:
         return self._solver.theta
 
-    def _state(self) -> State:
-        return super()._state() | self._solver.state()
+    def _snapshot(self) -> Snapshot:
+        return super()._snapshot() | self._solver.snapshot()
 
-    def _restore(self, state: State) -> None:
-        super()._restore(state)
-        self._solver.restore(state)
+    def _restore(self, snapshot: Snapshot) -> None:
+        super()._restore(snapshot)
+        self._solver.restore(snapshot)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from vbmle.agents.base import State
-from vbmle.model import LinearMixtureMDP
-from vbmle.validation import Floats
+from vbmle.common.files import Snapshot
+from vbmle.common.validation import Floats
+from vbmle.model.mdp import LinearMixtureMDP
 
 
 class Episodes:
@@ -27,7 +27,7 @@ class Episodes:
         self._before[...] = self.visits
         self._begun = True
 
-    def state(self) -> State:
+    def snapshot(self) -> Snapshot:
         """What `restore` continues from."""
         return {
             "episodes.visits": self.visits,
@@ -35,8 +35,8 @@ class Episodes:
             "episodes.begun": np.array(self._begun),
         }
 
-    def restore(self, state: State) -> None:
+    def restore(self, snapshot: Snapshot) -> None:
         """Continue from a `state`."""
-        self.visits[...] = state["episodes.visits"]
-        self._before[...] = state["episodes.before"]
-        self._begun = bool(state["episodes.begun"])
+        self.visits[...] = snapshot["episodes.visits"]
+        self._before[...] = snapshot["episodes.before"]
+        self._begun = bool(snapshot["episodes.begun"])

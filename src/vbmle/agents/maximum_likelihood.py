@@ -9,9 +9,9 @@ It explores only by accident. Its estimate converges to some theta that predicts
 from __future__ import annotations
 
 from vbmle.agents.base import SolvingAgent
-from vbmle.model import LinearMixtureMDP
-from vbmle.solver import goal
-from vbmle.validation import non_negative
+from vbmle.common.validation import non_negative
+from vbmle.estimation.maximiser import goal
+from vbmle.model.mdp import LinearMixtureMDP
 
 
 class MaximumLikelihood(SolvingAgent):

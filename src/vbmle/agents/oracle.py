@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from numpy.typing import ArrayLike
 
-from vbmle import planning
 from vbmle.agents.base import Agent
-from vbmle.model import LinearMixtureMDP
-from vbmle.validation import Floats, Ints
+from vbmle.common.validation import Floats, Ints
+from vbmle.model.mdp import LinearMixtureMDP
+from vbmle.planning import planner
 
 
 class Oracle(Agent):
@@ -22,7 +22,7 @@ class Oracle(Agent):
     def __init__(self, mdp: LinearMixtureMDP, theta: ArrayLike) -> None:
         self.theta: Floats = mdp.require_feasible(theta)
         super().__init__(mdp, theta=self.theta.tolist())
-        self._policy = planning.plan(mdp, self.theta).policy
+        self._policy = planner.plan(mdp, self.theta).policy
 
     @property
     def policy(self) -> Ints:

@@ -8,9 +8,9 @@ distribution with all parameters 1 for each (s, a), and draws are exact; elsewhe
 chain that goes on from the last draw (`vbmle.agents.posterior`).
 
 Departures. Published PSRL has episodes of a fixed length. Here, without episodes, a new theta is drawn when the
-information about what was just observed has doubled (`vbmle.information`; for a tabular model, when the visits of
-a pair have about doubled, as in Ouyang et al. 2017), or in each step. Draws of the chain are dependent; its
-length per draw is `thinning` steps for each free coordinate of P.
+information about what was just observed has doubled (`vbmle.estimation.information`; for a tabular model,
+when the visits of a pair have about doubled, as in Ouyang et al. 2017), or in each step. Draws of the chain are
+dependent; its length per draw is `thinning` steps for each free coordinate of P.
 """
 
 from __future__ import annotations
@@ -19,13 +19,14 @@ from typing import Annotated
 
 import numpy as np
 
-from vbmle.agents.base import CountingAgent, Lazy, State, tabular_coordinates
+from vbmle.agents.base import CountingAgent, Lazy, tabular_coordinates
 from vbmle.agents.posterior import Dirichlet, HitAndRun, Sampler
 from vbmle.agents.vbmle import UPDATES
-from vbmle.information import Information
-from vbmle.model import LinearMixtureMDP
-from vbmle.planning import room_for_factors
-from vbmle.validation import Among, Floats, Ints, index, one_of, positive_integer
+from vbmle.common.files import Snapshot
+from vbmle.common.validation import Among, Floats, Ints, index, one_of, positive_integer
+from vbmle.estimation.information import Information
+from vbmle.model.mdp import LinearMixtureMDP
+from vbmle.planning.planner import make_planner
 
 SAMPLERS = ("auto", "hit-and-run", "dirichlet")
 
@@ -56,6 +57,7 @@ class PSRL(Lazy, CountingAgent):
         self._information = Information(mdp, ridge=1.0) if update == "doubling" else None
         self._theta: Floats = mdp.polytope.interior.copy()
         self._policy: Ints = np.zeros(mdp.num_states, np.int64)
+        self._planner, self._V = make_planner(mdp), np.zeros(mdp.num_states)
         self._drawn_at = -1  # how many transitions had been seen at the last draw
 
     @property
@@ -78,18 +80,15 @@ class PSRL(Lazy, CountingAgent):
         self._plan()
 
     def _plan(self) -> None:
-        from vbmle.kernels.objective import plan_at
+        self._V[:] = 0.0  # so that a plan depends on theta and the policy alone
+        self._planner.optimal_at(self._theta, self._policy, self._V)
 
-        mdp = self.mdp
-        room = (room_for_factors(mdp), np.zeros(mdp.num_states))
-        plan_at(mdp.flat, self._theta, np.empty(mdp.transitions.count), self._policy, *room)
-
-    def _state(self) -> State:
+    def _snapshot(self) -> Snapshot:
         own = {"theta": self._theta, "policy": self._policy, "drawn_at": np.array(self._drawn_at)}
-        return super()._state() | self._sampler.state() | own
+        return super()._snapshot() | self._sampler.snapshot() | own
 
-    def _restore(self, state: State) -> None:
-        super()._restore(state)
-        self._sampler.restore(state)
-        self._theta, self._drawn_at = state["theta"].copy(), int(state["drawn_at"])
-        self._policy[...] = state["policy"]
+    def _restore(self, snapshot: Snapshot) -> None:
+        super()._restore(snapshot)
+        self._sampler.restore(snapshot)
+        self._theta, self._drawn_at = snapshot["theta"].copy(), int(snapshot["drawn_at"])
+        self._policy[...] = snapshot["policy"]

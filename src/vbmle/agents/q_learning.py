@@ -21,11 +21,12 @@ from typing import Annotated
 
 import numpy as np
 
-from vbmle.agents.base import Agent, State
+from vbmle.agents.base import Agent
 from vbmle.agents.random_policy import draw_policy
-from vbmle.counts import TransitionCounts
-from vbmle.model import LinearMixtureMDP
-from vbmle.validation import Among, Floats, Ints, index, one_of, probability
+from vbmle.common.files import Snapshot
+from vbmle.common.validation import Among, Floats, Ints, index, one_of, probability
+from vbmle.estimation.counts import TransitionCounts
+from vbmle.model.mdp import LinearMixtureMDP
 
 RATES = ("horizon", "visits")
 
@@ -91,13 +92,13 @@ class QLearning(Agent):
         random = draw_policy(rng, self.mdp)
         return np.where(rng.random(self.mdp.num_states) < epsilon, random, self._greedy)
 
-    def _state(self) -> State:
+    def _snapshot(self) -> Snapshot:
         seen = self.counts.observed[: self.counts.num_observed]
         return {"Q": self.Q, "counts.values": self.counts.values, "counts.observed": seen}
 
-    def _restore(self, state: State) -> None:
-        self.counts.load_values(state["counts.values"], state["counts.observed"])
-        self.Q[...] = state["Q"]
+    def _restore(self, snapshot: Snapshot) -> None:
+        self.counts.load_values(snapshot["counts.values"], snapshot["counts.observed"])
+        self.Q[...] = snapshot["Q"]
         self._greedy = self.Q.argmax(axis=1)
         self._policy = self._draw()
 

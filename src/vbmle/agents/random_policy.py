@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from vbmle.agents.base import Agent, State
-from vbmle.model import LinearMixtureMDP
-from vbmle.validation import Ints, index
+from vbmle.agents.base import Agent
+from vbmle.common.files import Snapshot
+from vbmle.common.validation import Ints, index
+from vbmle.model.mdp import LinearMixtureMDP
 
 
 class Random(Agent):
@@ -35,11 +36,11 @@ class Random(Agent):
         """The policy of this step: it depends on the seed and the step alone."""
         return draw_policy(np.random.default_rng([self.settings["seed"], self._steps]), self.mdp)
 
-    def _state(self) -> State:
+    def _snapshot(self) -> Snapshot:
         return {"steps": np.array(self._steps)}
 
-    def _restore(self, state: State) -> None:
-        self._steps = int(state["steps"])
+    def _restore(self, snapshot: Snapshot) -> None:
+        self._steps = int(snapshot["steps"])
         self._policy = self._draw()
 
 

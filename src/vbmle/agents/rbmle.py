@@ -4,7 +4,7 @@
 
 over all p with the known support, one distribution for each (s, a). It is VBMLE with tabular features, no
 ridge and the slower schedule. Given the policy, its value V and the discounted visits w from s_t on, row (s, pi(s))
-is known up to one number (`vbmle.kernels.rows`):
+is known up to one number (core/src/tabular/reward_biased_rows.hpp):
 
     p(y) = n(y) / (nu - alpha w(s) g(y)),     g(y) = gamma V(y) (+ r(s,a,y)),     sum_y p(y) = 1,
 
@@ -26,12 +26,14 @@ from typing import Annotated
 
 import numpy as np
 
-from vbmle.agents.base import State, TallyAgent, tabular_coordinates
+from vbmle.agents.base import TallyAgent, tabular_coordinates
 from vbmle.agents.episodes import Episodes
 from vbmle.agents.vbmle import BIASES, UPDATES, Bias, weight
-from vbmle.model import LinearMixtureMDP
-from vbmle.planning import room_for_factors
-from vbmle.validation import Among, Floats, Ints, non_negative, one_of
+from vbmle.common.files import Snapshot
+from vbmle.common.validation import Among, Floats, Ints, non_negative, one_of
+from vbmle.core.tabular import RewardBiasedRows
+from vbmle.model.mdp import LinearMixtureMDP
+from vbmle.planning.planner import uses_factors
 
 TOLERANCE = 1e-12
 """The linearised gap, relative to 1 + |objective|, at which rows count as a fixed point."""
@@ -58,10 +60,10 @@ class RBMLE(TallyAgent):
         super().__init__(mdp, bias=bias, bias_scale=scale, update=update)
         self._schedule = bias if callable(bias) else BIASES[one_of("bias", bias, tuple(BIASES))]
         self._episodes = Episodes(mdp)
-        rows = mdp.transitions
-        self.p: Floats = 1.0 / np.repeat(np.diff(rows.indptr), np.diff(rows.indptr))
+        self._rows = RewardBiasedRows(mdp.core, uses_factors(mdp), TOLERANCE, ITERATIONS)
+        self.p: Floats = self._rows.p
         self.objective, self.converged = 0.0, False
-        self._policy: Ints = np.zeros(mdp.num_states, np.int64)
+        self._policy: Ints = self._rows.policy
         self._coordinate = tabular_coordinates(mdp)
 
     @property
@@ -95,26 +97,20 @@ class RBMLE(TallyAgent):
             self._solve(state)
 
     def _solve(self, state: int) -> None:
-        from vbmle.kernels.rows import Rows, fixed_point
-
-        mdp, count = self.mdp, self.mdp.transitions.count
-        values = (room_for_factors(mdp), np.empty(mdp.num_states), np.empty(mdp.num_states))
-        moves, policy = (np.empty(count), np.empty(count), np.empty(count)), np.empty_like(self._policy)
         given = (self.counts.values, self._episodes.visits, self.alpha(), state)
-        rows = Rows(*given, *values, *moves, policy)
-        self.objective, gap = fixed_point(mdp.flat, rows, self.p, self._policy, TOLERANCE, ITERATIONS)
+        self.objective, gap = self._rows.solve(*given)
         self.converged = bool(gap <= 1e3 * TOLERANCE * (1.0 + abs(self.objective)))
 
-    def _state(self) -> State:
+    def _snapshot(self) -> Snapshot:
         own = {
             "p": self.p,
             "policy": self._policy,
             "result": np.array([self.objective, float(self.converged)]),
         }
-        return super()._state() | self._episodes.state() | own
+        return super()._snapshot() | self._episodes.snapshot() | own
 
-    def _restore(self, state: State) -> None:
-        super()._restore(state)
-        self._episodes.restore(state)
-        self.p[...], self._policy[...] = state["p"], state["policy"]
-        self.objective, self.converged = float(state["result"][0]), bool(state["result"][1])
+    def _restore(self, snapshot: Snapshot) -> None:
+        super()._restore(snapshot)
+        self._episodes.restore(snapshot)
+        self.p[...], self._policy[...] = snapshot["p"], snapshot["policy"]
+        self.objective, self.converged = float(snapshot["result"][0]), bool(snapshot["result"][1])

@@ -25,11 +25,21 @@ from typing import Annotated
 
 import numpy as np
 
-from vbmle.agents.base import CountingAgent, State
-from vbmle.model import LinearMixtureMDP
-from vbmle.optimism import Ellipsoid, Optimist
-from vbmle.regression import Regression
-from vbmle.validation import Among, Floats, Ints, fraction, non_negative, one_of, positive, positive_integer
+from vbmle.agents.base import CountingAgent
+from vbmle.common.files import Snapshot
+from vbmle.common.validation import (
+    Among,
+    Floats,
+    Ints,
+    fraction,
+    non_negative,
+    one_of,
+    positive,
+    positive_integer,
+)
+from vbmle.estimation.value_regression import Regression
+from vbmle.model.mdp import LinearMixtureMDP
+from vbmle.planning.optimistic_planner import Ellipsoid, Optimist
 
 RADII = ("paper", "logdet")
 REPLANS = ("doubling", "every-step")
@@ -154,16 +164,16 @@ class OptimisticAgent(CountingAgent):
             )
         self.empty_sets += 1
 
-    def _state(self) -> State:
+    def _snapshot(self) -> Snapshot:
         plan = {"plan.due": np.array(self._due), "plan.empty_sets": np.array(self.empty_sets)}
         plan["plan.at"] = np.array(self._planned_at, dtype=np.float64)
-        return super()._state() | self._optimist.state() | plan
+        return super()._snapshot() | self._optimist.snapshot() | plan
 
-    def _restore(self, state: State) -> None:
-        super()._restore(state)
-        self._optimist.restore(state)
-        self._due, self.empty_sets = bool(state["plan.due"]), int(state["plan.empty_sets"])
-        self._planned_at = state["plan.at"].tolist()
+    def _restore(self, snapshot: Snapshot) -> None:
+        super()._restore(snapshot)
+        self._optimist.restore(snapshot)
+        self._due, self.empty_sets = bool(snapshot["plan.due"]), int(snapshot["plan.empty_sets"])
+        self._planned_at = snapshot["plan.at"].tolist()
 
 
 class UCLK(OptimisticAgent):
@@ -205,9 +215,9 @@ class UCLK(OptimisticAgent):
         V = self._optimist.V
         self._regression.add(row, V, float(V[next_state]))
 
-    def _state(self) -> State:
-        return super()._state() | self._regression.state()
+    def _snapshot(self) -> Snapshot:
+        return super()._snapshot() | self._regression.snapshot()
 
-    def _restore(self, state: State) -> None:
-        super()._restore(state)
-        self._regression.restore(state)
+    def _restore(self, snapshot: Snapshot) -> None:
+        super()._restore(snapshot)
+        self._regression.restore(snapshot)

@@ -20,10 +20,10 @@ import math
 
 import numpy as np
 
-from vbmle.agents.base import State
 from vbmle.agents.uclk import OptimisticAgent
-from vbmle.optimism import Ellipsoid
-from vbmle.regression import Regression
+from vbmle.common.files import Snapshot
+from vbmle.estimation.value_regression import Regression
+from vbmle.planning.optimistic_planner import Ellipsoid
 
 
 def radii(t: int, dimension: int, discount: float, ridge: float, delta: float) -> tuple[float, float, float]:
@@ -58,10 +58,11 @@ class UCLKPlus(OptimisticAgent):
         _, check, tilde = self.radii(t)
         V = self.V
         square = V * V
-        mean = min(max(self._hat.predict(row, V), 0.0), H)
-        guess = min(max(self._tilde.predict(row, square), 0.0), H**2) - mean**2
-        doubt = min(H**2, 2.0 * H * check * self._hat.norm(row, V))
-        doubt += min(H**2, tilde * self._tilde.norm(row, square))
+        expected, norm = self._hat.predict(row, V)
+        expected_square, square_norm = self._tilde.predict(row, square)
+        mean = min(max(expected, 0.0), H)
+        guess = min(max(expected_square, 0.0), H**2) - mean**2
+        doubt = min(H**2, 2.0 * H * check * norm) + min(H**2, tilde * square_norm)
         return max(H**2 / self.mdp.dimension, guess + doubt)
 
     def _information(self) -> list[float]:
@@ -77,10 +78,10 @@ class UCLKPlus(OptimisticAgent):
         self._hat.add(row, V, float(V[next_state]), weight)
         self._tilde.add(row, np.square(V), float(V[next_state]) ** 2)
 
-    def _state(self) -> State:
-        return super()._state() | self._hat.state("hat") | self._tilde.state("tilde")
+    def _snapshot(self) -> Snapshot:
+        return super()._snapshot() | self._hat.snapshot("hat") | self._tilde.snapshot("tilde")
 
-    def _restore(self, state: State) -> None:
-        super()._restore(state)
-        self._hat.restore(state, "hat")
-        self._tilde.restore(state, "tilde")
+    def _restore(self, snapshot: Snapshot) -> None:
+        super()._restore(snapshot)
+        self._hat.restore(snapshot, "hat")
+        self._tilde.restore(snapshot, "tilde")

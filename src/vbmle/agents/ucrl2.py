@@ -5,8 +5,8 @@ At the start of an episode, at step t, with n(s,a) visits and frequencies phat o
     |p(.|s,a) - phat(.|s,a)|_1 <= radius(s,a) = radius_scale * sqrt(14 m log(2 A t/delta) / max(1, n(s,a)))
 
 defines the plausible models, and extended value iteration finds the policy and the plausible model of highest
-value together (`vbmle.kernels.l1_balls`). The policy is played until some pair (s, a) has been visited as often
-within the episode as before it.
+value together (core/src/optimism/l1_value_iteration.hpp). The policy is played until some pair (s, a) has been
+visited as often within the episode as before it.
 
 Departures. The value is discounted; rewards are known, so there is no confidence bound on them. Which transitions
 can happen is known: p lives on the m successors of (s, a), and m takes the place of the number of states S in
@@ -24,11 +24,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from vbmle.agents.base import State, TallyAgent
+from vbmle.agents.base import TallyAgent
 from vbmle.agents.episodes import Episodes
-from vbmle.model import LinearMixtureMDP
-from vbmle.planning import rounding
-from vbmle.validation import Floats, Ints, non_negative, probability
+from vbmle.common.files import Snapshot
+from vbmle.common.validation import Floats, Ints, non_negative, probability
+from vbmle.core.optimism import L1Optimist
+from vbmle.model.mdp import LinearMixtureMDP
+from vbmle.planning.planner import rounding
 
 ACCURACY = 1e-6
 """The error of V relative to 1 + 1/(1-gamma)."""
@@ -49,9 +51,10 @@ class UCRL2(TallyAgent):
             raise ValueError("delta is 0.0; it needs a number above 0 and at most 1")
         super().__init__(mdp, delta=float(delta), radius_scale=scale)
         self._episodes = Episodes(mdp)
-        self.V: Floats = np.full(mdp.num_states, 1.0 / (1.0 - mdp.discount))
+        self._optimist = L1Optimist(mdp.core)
+        self.V: Floats = self._optimist.V
         self.error_bound = np.inf
-        self._policy: Ints = np.zeros(mdp.num_states, np.int64)
+        self._policy: Ints = self._optimist.policy
 
     @property
     def policy(self) -> Ints:
@@ -78,25 +81,20 @@ class UCRL2(TallyAgent):
             self._plan()
 
     def _plan(self) -> None:
-        from vbmle.kernels.l1_balls import extended_value_iteration
-
         mdp, rows = self.mdp, self.mdp.transitions
         visits = np.repeat(self._episodes.visits, np.diff(rows.indptr))
         uniform = 1.0 / np.repeat(np.diff(rows.indptr), np.diff(rows.indptr))
         estimate = np.where(visits > 0.0, self.counts.values / np.maximum(visits, 1.0), uniform)
         top = 1.0 / (1.0 - mdp.discount)
-        self.V[...] = top
-        work = (np.empty(mdp.num_states), self._policy, np.empty(rows.count), np.arange(rows.count))
-        goal = max(ACCURACY * (1.0 + top), rounding(mdp))
-        error = extended_value_iteration(mdp.flat, estimate, self.radius(), self.V, *work, goal, MAX_SWEEPS)
-        self.error_bound = max(error, rounding(mdp))
+        self._optimist.plan(estimate, self.radius(), max(ACCURACY * (1.0 + top), rounding(mdp)), MAX_SWEEPS)
+        self.error_bound = max(self._optimist.error_bound, rounding(mdp))
 
-    def _state(self) -> State:
+    def _snapshot(self) -> Snapshot:
         own = {"V": self.V, "policy": self._policy, "error_bound": np.array(self.error_bound)}
-        return super()._state() | self._episodes.state() | own
+        return super()._snapshot() | self._episodes.snapshot() | own
 
-    def _restore(self, state: State) -> None:
-        super()._restore(state)
-        self._episodes.restore(state)
-        self.V[...], self._policy[...] = state["V"], state["policy"]
-        self.error_bound = float(state["error_bound"])
+    def _restore(self, snapshot: Snapshot) -> None:
+        super()._restore(snapshot)
+        self._episodes.restore(snapshot)
+        self.V[...], self._policy[...] = snapshot["V"], snapshot["policy"]
+        self.error_bound = float(snapshot["error_bound"])

@@ -23,10 +23,10 @@ import math
 
 import numpy as np
 
-from vbmle.agents.base import State
 from vbmle.agents.uclk import OptimisticAgent, paper_radius
-from vbmle.optimism import Ellipsoid
-from vbmle.regression import Regression
+from vbmle.common.files import Snapshot
+from vbmle.estimation.value_regression import Regression
+from vbmle.planning.optimistic_planner import Ellipsoid
 
 
 def most_samples(level: int, dimension: int, discount: float, ridge: float) -> int:
@@ -66,21 +66,21 @@ class UPACUCLK(OptimisticAgent):
     def _learn(self, row: int, next_state: int) -> None:
         V = self._optimist.V
         for number, level in enumerate(self._levels, start=1):
-            if level.norm(row, V) > 2.0**-number:
+            if level.predict(row, V)[1] > 2.0**-number:
                 break
         else:
             level = Regression(self.mdp, self.settings["ridge"])
             self._levels.append(level)
         level.add(row, V, float(V[next_state]))
 
-    def _state(self) -> State:
-        kept: State = {"levels": np.array(len(self._levels))}
+    def _snapshot(self) -> Snapshot:
+        kept: Snapshot = {"levels": np.array(len(self._levels))}
         for number, level in enumerate(self._levels):
-            kept |= level.state(f"level{number}")
-        return super()._state() | kept
+            kept |= level.snapshot(f"level{number}")
+        return super()._snapshot() | kept
 
-    def _restore(self, state: State) -> None:
-        super()._restore(state)
-        self._levels = [Regression(self.mdp, self.settings["ridge"]) for _ in range(int(state["levels"]))]
+    def _restore(self, snapshot: Snapshot) -> None:
+        super()._restore(snapshot)
+        self._levels = [Regression(self.mdp, self.settings["ridge"]) for _ in range(int(snapshot["levels"]))]
         for number, level in enumerate(self._levels):
-            level.restore(state, f"level{number}")
+            level.restore(snapshot, f"level{number}")

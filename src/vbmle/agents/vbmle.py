@@ -15,12 +15,13 @@ from typing import Annotated
 
 import numpy as np
 
-from vbmle.agents.base import Lazy, SolvingAgent, State
-from vbmle.estimation import prove
-from vbmle.information import Information
-from vbmle.model import LinearMixtureMDP
-from vbmle.solver import POOL, goal
-from vbmle.validation import Among, non_negative, one_of
+from vbmle.agents.base import Lazy, SolvingAgent
+from vbmle.common.files import Snapshot
+from vbmle.common.validation import Among, non_negative, one_of
+from vbmle.estimation.information import Information
+from vbmle.estimation.likelihood import prove
+from vbmle.estimation.maximiser import POOL, goal
+from vbmle.model.mdp import LinearMixtureMDP
 
 BIASES: dict[str, Callable[[int], float]] = {"sqrt": math.sqrt, "log": math.log1p}
 """Schedules alpha(t) by name: sqrt(t), the paper's, and log(1+t), tabular RBMLE's."""
@@ -68,7 +69,7 @@ class VBMLE(Lazy, BiasedAgent):
     answer by branch and bound, which takes milliseconds while the feasible set has few vertices; "few" climbs
     from the last theta, the most likely theta and the interior point; "local" from the last theta alone, which
     can stay in the wrong basin for ever. update: "every-step" as published, or "doubling", which decides anew
-    only when the information about what was just observed has doubled (see `vbmle.information`) and plays
+    only when the information about what was just observed has doubled (see `vbmle.estimation.information`) and plays
     the policy in force in between.
     """
 
@@ -123,18 +124,16 @@ class ApproximateVBMLE(BiasedAgent):
         self._linear = np.empty(mdp.dimension)
 
     def _decide(self, state: int) -> None:
-        from vbmle.kernels.objective import value_features
-
         solver, alpha = self._solver, self.alpha()
         last, best = solver.theta.copy(), -math.inf
-        chosen: State = {}
+        chosen: Snapshot = {}
         for action in range(self.mdp.num_actions):
             row = state * self.mdp.num_actions + action
-            value_features(self.mdp.flat, solver.V, row, alpha, self._linear)
+            self.mdp.core.value_feature(row, solver.V, self._linear, alpha)
             solver.start(last)
             solver.climb(goal(self.counts, self.settings["ridge"], linear=self._linear))
             if solver.objective > best:
                 best = solver.objective
-                chosen = {name: array.copy() for name, array in solver.state().items()}
+                chosen = {name: array.copy() for name, array in solver.snapshot().items()}
         solver.restore(chosen)
         solver.plan()

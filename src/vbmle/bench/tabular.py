@@ -7,10 +7,11 @@ from collections.abc import Callable
 import numpy as np
 
 from vbmle.agents.vbmle import VBMLE
-from vbmle.bench.clock import FlooredWalk, mean, median
 from vbmle.bench.effort import Effort
-from vbmle.bench.rows import Row, at_most
-from vbmle.model import LinearMixtureMDP, World
+from vbmle.bench.speed_table import Row, at_most
+from vbmle.bench.walks import FlooredWalk, mean, median
+from vbmle.model.mdp import LinearMixtureMDP
+from vbmle.model.world import World
 from vbmle.worlds import riverswim
 
 SECTION = "tabular"

@@ -8,6 +8,7 @@ from ctypes import POINTER, byref, c_int32, c_int64, c_void_p
 import numpy as np
 from numpy.typing import NDArray
 
+from vbmle.core.handle import Handle
 from vbmle.core.library import check, declare
 from vbmle.core.memory import Floats, Ints, floats, ints, view
 from vbmle.core.model import Model
@@ -30,20 +31,15 @@ class Counts:
     """n(s, a, s') by transition. `values` and `observed` are views that stay current."""
 
     def __init__(self, model: Model, possible: NDArray[np.bool_]) -> None:
-        self._model, self.handle = model, None
-        handle, kept = c_void_p(), np.ascontiguousarray(possible, np.uint8)
-        check(_new(model.handle, kept.ctypes.data, byref(handle)))
-        self.handle = handle.value
+        given = np.ascontiguousarray(possible, np.uint8)
+        owner = self._owner = Handle(_new, _free, model, model.handle, given.ctypes.data)
+        self.handle = owner.address
         self._fields = _Fields()
         self._reference = byref(self._fields)
         _look(self.handle, self._reference)
         shape = (model.num_transitions,)
-        self.values: Floats = view(self, self._fields.values, np.float64, shape)
-        self.observed: Ints = view(self, self._fields.observed, np.int64, shape)
-
-    def __del__(self) -> None:
-        if getattr(self, "handle", None):
-            _free(self.handle)
+        self.values: Floats = view(owner, self._fields.values, np.float64, shape)
+        self.observed: Ints = view(owner, self._fields.observed, np.int64, shape)
 
     def add(self, state: int, action: int, next_state: int, times: int = 1) -> int:
         """Count a transition; its number, or one of the negative codes where it is refused."""

@@ -15,7 +15,12 @@ Ints = NDArray[np.int64]
 Address = c_void_p
 DoublePointer = POINTER(c_double)
 IndexPointer = POINTER(c_int64)
-_KINDS: dict[Any, Any] = {np.float64: c_double, np.int64: c_int64, np.int32: ctypes.c_int32, np.uint8: ctypes.c_uint8}
+_KINDS: dict[Any, Any] = {
+    np.float64: c_double,
+    np.int64: c_int64,
+    np.int32: ctypes.c_int32,
+    np.uint8: ctypes.c_uint8,
+}
 
 
 def floats(array: Floats, *shape: int) -> int:
@@ -31,7 +36,9 @@ def ints(array: Ints, *shape: int) -> int:
 def _address(array: NDArray[Any], kind: Any, shape: tuple[int, ...]) -> int:
     if array.dtype != kind or not array.flags.c_contiguous or (shape and array.shape != shape):
         wanted = f"{np.dtype(kind)} of shape {shape}" if shape else str(np.dtype(kind))
-        raise ValueError(f"an array of {array.dtype} and shape {array.shape} was given; the core needs a contiguous {wanted}")
+        raise ValueError(
+            f"an array of {array.dtype} and shape {array.shape} was given; the core needs a contiguous {wanted}"
+        )
     return int(array.ctypes.data)
 
 

@@ -30,9 +30,7 @@ class _State(ctypes.Structure):
 _new = declare("vb_sampler_new", c_int32, c_void_p, POINTER(c_void_p))
 _free = declare("vb_sampler_free", None, c_void_p)
 _look = declare("vb_sampler_look", c_int32, c_void_p, POINTER(_State))
-_sample = declare(
-    "vb_sampler_sample", c_int32, c_void_p, c_void_p, c_int64, c_void_p, c_void_p, c_void_p
-)
+_sample = declare("vb_sampler_sample", c_int32, c_void_p, c_void_p, c_int64, c_void_p, c_void_p, c_void_p)
 
 
 class Sampler:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vbmle.core.counts import Counts
+from vbmle.core.handle import Handle
 from vbmle.core.library import check, declare
 from vbmle.core.memory import Floats, Ints, floats, ints, view
 from vbmle.core.model import Model
@@ -27,7 +28,13 @@ class Objective(ctypes.Structure):
         ("bias", c_double),
         ("state", c_int64),
     )
-    kept: tuple[Any, ...]
+    counts_used: Counts
+    linear_used: Floats | None
+
+    def replaced(self, **changes: Any) -> Objective:
+        """The same with other settings of `make_objective`."""
+        given = {"bias": self.bias, "state": self.state, "linear": self.linear_used}
+        return make_objective(self.counts_used, **({"ridge": self.ridge} | given | changes))
 
 
 def make_objective(
@@ -36,7 +43,7 @@ def make_objective(
     """An objective that keeps the counts, and the linear part, alive."""
     address = None if linear is None else floats(linear)
     made = Objective(counts.handle, address, ridge, bias, state)
-    made.kept = (counts, linear)
+    made.counts_used, made.linear_used = counts, linear
     return made
 
 
@@ -50,11 +57,16 @@ class _Starts(ctypes.Structure):
     )
 
 
-_VIEWS = ("y", "theta", "V", "policy", "active", "num_active", "result", "status", "iterations", "evaluated")
+_VIEWS = ("y", "theta", "V", "policy", "active", "num_active", "result", "status", "iterations", "evaluated", "factored", "factors")
 
 
 class _Fields(ctypes.Structure):
-    _fields_ = (*((name, c_void_p) for name in _VIEWS), ("size", c_int64), ("turn", c_int64))
+    _fields_ = (
+        *((name, c_void_p) for name in _VIEWS),
+        ("factor_size", c_int64),
+        ("size", c_int64),
+        ("turn", c_int64),
+    )
 
 
 _new = declare("vb_solver_new", c_int32, c_void_p, c_int64, c_int32, POINTER(c_void_p))
@@ -75,21 +87,16 @@ class Solver:
     """Local maxima kept from one call to the next; row 0 of every view is the incumbent, the last row scratch."""
 
     def __init__(self, model: Model, places: int, factors: bool) -> None:
-        self.model, self.places, self.handle = model, places, None
-        handle = c_void_p()
-        check(_new(model.handle, places, int(factors), byref(handle)))
-        self.handle = handle.value
+        self.model, self.places = model, places
+        owner = self._owner = Handle(_new, _free, model, model.handle, places, int(factors))
+        self.handle = owner.address
         self._fields = _Fields()
         self._reference = byref(self._fields)
         _look(self.handle, self._reference)
         self.views: dict[str, NDArray[Any]] = {
-            name: view(self, getattr(self._fields, name), kind, shape)
+            name: view(owner, getattr(self._fields, name), kind, shape)
             for name, (kind, shape) in self._shapes().items()
         }
-
-    def __del__(self) -> None:
-        if getattr(self, "handle", None):
-            _free(self.handle)
 
     def _shapes(self) -> dict[str, tuple[Any, tuple[int, ...]]]:
         model, rows = self.model, self.places + 1
@@ -104,6 +111,8 @@ class Solver:
             "status": (np.int32, (rows,)),
             "iterations": (np.int32, (rows,)),
             "evaluated": (np.uint8, (rows,)),
+            "factored": (np.uint8, (rows,)),
+            "factors": (np.float64, (rows, int(self._fields.factor_size))),
         }
 
     @property

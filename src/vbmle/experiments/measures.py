@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from vbmle.counts import TransitionCounts
-from vbmle.model import World
+from vbmle.common.validation import Floats, Ints
+from vbmle.estimation.counts import TransitionCounts
+from vbmle.estimation.maximiser import Solver, goal
+from vbmle.model.world import World
 from vbmle.simulation import History
-from vbmle.solver import Solver, goal
 from vbmle.theory.trace import mle_error as squared_error
-from vbmle.validation import Floats, Ints
 
 RIDGE = 1.0
 """lambda of the estimate and of A_t."""

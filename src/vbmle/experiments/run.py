@@ -15,14 +15,12 @@ from typing import Protocol, TypeVar
 
 from vbmle.experiments import measures
 from vbmle.experiments.compute import Lost, PoolGone, Workers
+from vbmle.experiments.resume_key import code_version
 from vbmle.experiments.spec import Experiment, Trial
-from vbmle.experiments.store import Record, Store, about, code_version
+from vbmle.experiments.store import Record, Store, about
 from vbmle.simulation import simulate
 
 T = TypeVar("T")
-
-WARM_UP = 2
-"""Steps that compile, or load, all that an agent needs."""
 
 MESSAGE = 300
 """Characters of an error that are shown; some libraries write pages."""
@@ -33,9 +31,6 @@ class Watcher(Protocol):
 
     def say(self, line: str) -> None:
         """Something the user should know."""
-
-    def preparing(self) -> None:
-        """The kernels are being compiled, or loaded."""
 
     def begin(self, name: str, totals: dict[str, int], done: dict[str, int]) -> None:
         """An experiment starts: how many trials each agent has, and how many of them have a record already."""
@@ -80,10 +75,6 @@ def run_all(
     """Run what is missing of each, one after the other, by the same workers; records go to `folder`."""
     work = [_open(experiment, folder, watcher) for experiment in experiments]
     with workers:
-        missing = _one_of_each([trial for _, trials in work for trial in trials])
-        if missing:
-            watcher.preparing()
-            _collect(workers, prepare, missing, lambda trial, result: None, at_once=1)
         return [_complete(store, trials, workers, watcher) for store, trials in work]
 
 
@@ -110,19 +101,15 @@ def _complete(store: Store, trials: list[Trial], workers: Workers, watcher: Watc
 
     if trials:
         watcher.begin(store.experiment.name, *_counts(store.experiment, trials))
-        _collect(workers, play, trials, keep)
+        _collect(workers, trials, keep)
     return summary
 
 
 def _collect(
-    workers: Workers,
-    function: Callable[[Trial], T],
-    trials: list[Trial],
-    take: Callable[[Trial, T | Lost], None],
-    at_once: int | None = None,
+    workers: Workers, trials: list[Trial], take: Callable[[Trial, Record | Failure | Lost], None]
 ) -> None:
     try:
-        for trial, result in workers.results(function, trials, at_once):
+        for trial, result in workers.results(play, trials):
             take(trial, result)
     except PoolGone:
         raise Stopped("the cluster is gone; what is complete is kept, run again to go on") from None
@@ -150,30 +137,12 @@ def play(trial: Trial) -> Record | Failure:
     return _guarded(_play, trial)
 
 
-def prepare(trial: Trial) -> Record | Failure | None:
-    """Compile what a trial needs, so that it is found on disk by every worker, and no clock sees it."""
-    return _guarded(_prepare, trial)
-
-
 def _play(trial: Trial) -> Record:
-    _prepare(trial)
     world = trial.make_world()
     extra = ["distance"] if trial.record.distance else []
     history = simulate(trial.make_agent(world), world, trial.horizon, seed=trial.chance, record=extra)
     columns = measures.columns(world, history, trial.steps, mle=trial.record.mle_error)
     return Record(trial, columns, measures.facts(world), code_version(), about())
-
-
-_prepared: set[tuple[str, str]] = set()
-
-
-def _prepare(trial: Trial) -> None:
-    """Once per process, agent and family of worlds."""
-    key = (trial.world_choice.name, trial.agent_choice.name)
-    if key not in _prepared:
-        world = trial.make_world()
-        simulate(trial.make_agent(world), world, WARM_UP)
-        _prepared.add(key)
 
 
 def _guarded(action: Callable[[Trial], T], trial: Trial) -> T | Failure:
@@ -184,11 +153,6 @@ def _guarded(action: Callable[[Trial], T], trial: Trial) -> T | Failure:
     except Exception as error:
         message = " ".join(f"{type(error).__name__}: {error}".split())
         return Failure(trial, textwrap.shorten(message, MESSAGE), traceback.format_exc())
-
-
-def _one_of_each(trials: list[Trial]) -> list[Trial]:
-    """A trial for every pair of a family of worlds and a kind of agent."""
-    return list({(t.world_choice.name, t.agent_choice.name): t for t in reversed(trials)}.values())[::-1]
 
 
 def _counts(experiment: Experiment, trials: list[Trial]) -> tuple[dict[str, int], dict[str, int]]:

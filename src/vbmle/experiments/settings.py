@@ -16,8 +16,8 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 import msgspec
 from numpy.typing import ArrayLike
 
+from vbmle.common.validation import Among
 from vbmle.experiments import InputError
-from vbmle.validation import Among
 
 REQUIRED = inspect.Parameter.empty
 """Stands for the default of a setting that has none."""

@@ -17,12 +17,12 @@ from typing import Any, Literal
 import msgspec
 import numpy as np
 
-from vbmle import validation
 from vbmle.agents.base import Agent
+from vbmle.common import validation
+from vbmle.common.validation import Ints
 from vbmle.experiments import InputError, catalogue, measures
 from vbmle.experiments.settings import settings_of
-from vbmle.model import World
-from vbmle.validation import Ints
+from vbmle.model.world import World
 
 
 class Choice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

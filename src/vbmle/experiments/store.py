@@ -18,7 +18,6 @@ import platform
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -26,20 +25,17 @@ import msgspec
 import numpy as np
 import polars as pl
 
+from vbmle.common.files import whole_or_absent
+from vbmle.common.validation import Floats, Ints
 from vbmle.experiments import InputError
+from vbmle.experiments.resume_key import code_version, version_of
 from vbmle.experiments.spec import Experiment, Trial, folder_name
-from vbmle.validation import Floats, Ints
 
 FORMAT = "vbmle-record-1"
 UNREADABLE = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError, KeyError)
 """What reading a damaged file may raise."""
 
 FOREIGN = "other settings, or made by another version of the code"
-
-BYSTANDERS = {"cli.py", "experiments", "report"}
-"""Parts of the package that no number in a record depends on, but for MEASURES. (Seeds are checked themselves.)"""
-
-MEASURES = Path("experiments/measures.py")
 
 TIMINGS = ("seconds",)
 """Columns that differ from run to run: no comparison reads them."""
@@ -116,7 +112,8 @@ class Store:
         }
         try:
             self.home.mkdir(parents=True, exist_ok=True)
-            _replace(self.home / "experiment.json", json.dumps(note, indent=1).encode())
+            with whole_or_absent(self.home / "experiment.json") as aside:
+                aside.write_text(json.dumps(note, indent=1))
         except OSError as error:
             raise InputError(f"--out {self.folder}: cannot write there ({error.strerror})") from None
 
@@ -139,7 +136,8 @@ class Store:
         # in memory first: after an interrupt a thread of polars may go on writing
         content = io.BytesIO()
         frame.write_parquet(content, metadata={"vbmle": json.dumps(meta)})
-        _replace(path, content.getvalue())
+        with whole_or_absent(path) as aside:
+            aside.write_bytes(content.getvalue())
 
     def read(self, trial: Trial) -> Record:
         """The record of a trial; DamagedError or ForeignError if what is there is not it."""
@@ -224,30 +222,11 @@ def _results(folder: Path, path: Path) -> Results:
 
 
 @cache
-def code_version() -> str:
-    """The version, and a hash of the sources: records made by other code are not mixed with ours."""
-    root = Path(__file__).parents[1]
-    total = hashlib.sha256()
-    for path in sorted(root.rglob("*.py")):
-        part = path.relative_to(root)
-        if part.parts[0] not in BYSTANDERS or part == MEASURES:
-            total.update(part.as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
-    return f"{_version('vbmle')}+{total.hexdigest()[:12]}"
-
-
-@cache
 def about() -> dict[str, str]:
     """Versions and machine."""
-    found = {name: _version(name) for name in ("vbmle", "numpy", "scipy", "numba", "polars")}
+    found = {name: version_of(name) for name in ("vbmle", "numpy", "scipy", "numba", "polars")}
     machine = f"{platform.system()} {platform.machine()}, {os.cpu_count()} processors"
     return found | {"python": platform.python_version(), "machine": machine}
-
-
-def _version(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return "unknown"
 
 
 def _checksum(columns: Mapping[str, Any]) -> str:
@@ -255,12 +234,3 @@ def _checksum(columns: Mapping[str, Any]) -> str:
     for name, column in columns.items():
         total.update(name.encode() + b"\0" + np.ascontiguousarray(column, dtype=np.float64).tobytes())
     return total.hexdigest()
-
-
-def _replace(path: Path, content: bytes) -> None:
-    part = path.with_suffix(".part")
-    try:
-        part.write_bytes(content)
-        os.replace(part, path)
-    finally:
-        part.unlink(missing_ok=True)

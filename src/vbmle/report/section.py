@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from vbmle.experiments.spec import folder_name
 from vbmle.experiments.store import Results
-from vbmle.report import across, data, published, summary, tables, texts
+from vbmle.report import charts_across, published, summary, tables, texts, world_runs
 from vbmle.report.charts import Chart
-from vbmle.report.data import WorldRuns
 from vbmle.report.tables import Row
 from vbmle.report.texts import Text
+from vbmle.report.world_runs import WorldRuns
 
 MANY_PAIRS = 60
 """Pairs of agents up to which the page shows all of them, and not the first agent's alone."""
@@ -64,8 +64,8 @@ class Section:
 
 def build(results: Results) -> Section:
     """Everything that the report says of an experiment."""
-    worlds, text = data.by_world(results), texts.of(results.experiment.name)
-    charts = across.build(worlds, texts.kinds(text, worlds), text)
+    worlds, text = world_runs.by_world(results), texts.of(results.experiment.name)
+    charts = charts_across.build(worlds, texts.kinds(text, worlds), text)
     pairs = tables.pairs(worlds)
     return Section(results, text, worlds, charts, _tables(results, worlds, pairs, text), pairs)
 

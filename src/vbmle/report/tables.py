@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
 
-from vbmle.report import comparisons, data, published, statistics
-from vbmle.report.comparisons import SAME
-from vbmle.report.data import Runs, WorldRuns
+from vbmle.report import comparisons, published, statistics, world_runs
+from vbmle.report.comparisons import SAME_REGRET
+from vbmle.report.world_runs import Runs, WorldRuns
 
 Value = str | int | float | None
 Row = dict[str, Value]
@@ -59,7 +59,7 @@ TREND = {
     "exponent": "exponent",
     "exponent_interval": "95% interval",
 }
-WIDE = 110
+WIDE_TERMINAL = 110
 """Columns of a terminal that shows every column of a table."""
 
 DISPENSABLE = ("trials", "mean_interval", "difference_interval", "median_interval", "iqm_interval")
@@ -120,9 +120,9 @@ def _difference(world: WorldRuns, one: str, two: str) -> Row:
     return {
         "trials": len(difference),
         **_interval("difference", statistics.mean_interval(difference)),
-        "less": int((difference < -SAME).sum()),
-        "same": int((abs(difference) <= SAME).sum()),
-        "more": int((difference > SAME).sum()),
+        "less": int((difference < -SAME_REGRET).sum()),
+        "same": int((abs(difference) <= SAME_REGRET).sum()),
+        "more": int((difference > SAME_REGRET).sum()),
         **_interval("improvement", comparisons.improvement([ours], [theirs])),
     }
 
@@ -142,7 +142,7 @@ def growth(worlds: Sequence[WorldRuns]) -> list[Row]:
 def trends(worlds: Sequence[WorldRuns], parameter: str | None = None) -> list[Row]:
     """The exponent of mean final regret in each parameter that was varied alone, for every agent."""
     rows: list[Row] = []
-    for sweep in data.sweeps(worlds, parameter):
+    for sweep in world_runs.sweeps(worlds, parameter):
         for agent in sweep.worlds[0].agents:
             if all(agent in world.agents for world in sweep.worlds):
                 labels: Row = {
@@ -196,8 +196,8 @@ def show(rows: Sequence[Row], headings: Mapping[str, str], title: str) -> None:
         return
     console = Console()
     if not console.is_terminal:  # a file or a pipe has no width
-        console = Console(width=WIDE + 60)
-    narrow = console.width < WIDE
+        console = Console(width=WIDE_TERMINAL + 60)
+    narrow = console.width < WIDE_TERMINAL
     left_out = {"world", *DISPENSABLE} if narrow else {"world"}
     left_out |= {"median_interval", "iqm_interval"}  # for the page, which is wider
     shown = {key: heading for key, heading in headings.items() if key not in left_out}

@@ -3,7 +3,7 @@
 bounds       beta_t, beta'_t, the bounds on Delta_t, on sums of vector norms and on regret; published radii
 trace        all of it along a run, each quantity beside its bound
 prequential  the paper's martingale made a confidence set
-confidence   what a set proves about V* and about a policy (from `vbmle.confidence`)
+confidence   what a set proves about V* and about a policy (from `vbmle.estimation.confidence`)
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from __future__ import annotations
 from vbmle.agents.uclk import log_det_radius as uclk_log_det_radius
 from vbmle.agents.uclk import paper_radius as uclk_radius
 from vbmle.agents.uclk_plus import radii as uclk_plus_radii
-from vbmle.confidence import Confidence, certify, confidence
-from vbmle.likelihood_set import LikelihoodSet, likelihood_set
+from vbmle.estimation.confidence import Confidence, certify, confidence
+from vbmle.estimation.likelihood_set import LikelihoodSet, likelihood_set
 from vbmle.theory.bounds import (
     Constants,
     beta,

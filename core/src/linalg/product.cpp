@@ -1,0 +1,136 @@
+#include "linalg/product.hpp"
+
+#include "common/numbers.hpp"
+#include "linalg/lanes.hpp"
+
+namespace vb {
+
+namespace {
+
+constexpr Index kTileRows = 6;             // with 8 columns: 12 sums, which is what 16 registers leave room for
+constexpr Index kTileCols = 2 * kLanes;
+constexpr Index kDepth = 128;              // rows of B that are copied together
+
+// One strip of B, kTileCols wide, with zeros beyond its last column.
+struct Strip {
+    alignas(32) double entries[kDepth * kTileCols];
+    Index depth;
+};
+
+void copy_strip(Part<const double> B, Strip& strip) {
+    strip.depth = B.rows;
+    for (Index k = 0; k < B.rows; ++k) {
+        double* to = strip.entries + k * kTileCols;
+        for (Index j = 0; j < kTileCols; ++j) to[j] = j < B.cols ? B[k][j] : 0.0;
+    }
+}
+
+// c -= a strip, for Rows rows of a and c
+template <Index Rows>
+void subtract_tile(const double* a, Index a_stride, const Strip& strip, double* c, Index c_stride) {
+    Lanes left[Rows] = {}, right[Rows] = {};
+    for (Index k = 0; k < strip.depth; ++k) {
+        const Lanes one = load(strip.entries + k * kTileCols), two = load(strip.entries + k * kTileCols + kLanes);
+        for (Index i = 0; i < Rows; ++i) {
+            const double factor = a[i * a_stride + k];
+            left[i] += factor * one;
+            right[i] += factor * two;
+        }
+    }
+    for (Index i = 0; i < Rows; ++i) {
+        double* to = c + i * c_stride;
+        store(load(to) - left[i], to);
+        store(load(to + kLanes) - right[i], to + kLanes);
+    }
+}
+
+void subtract_rows(Index rows, const double* a, Index a_stride, const Strip& strip, double* c, Index c_stride) {
+    switch (rows) {
+        case 1: return subtract_tile<1>(a, a_stride, strip, c, c_stride);
+        case 2: return subtract_tile<2>(a, a_stride, strip, c, c_stride);
+        case 3: return subtract_tile<3>(a, a_stride, strip, c, c_stride);
+        case 4: return subtract_tile<4>(a, a_stride, strip, c, c_stride);
+        case 5: return subtract_tile<5>(a, a_stride, strip, c, c_stride);
+        default: return subtract_tile<6>(a, a_stride, strip, c, c_stride);
+    }
+}
+
+// The same where fewer columns than a tile's are left: by way of a whole tile.
+void subtract_edge(Index rows, const double* a, Index a_stride, const Strip& strip, double* c, Index c_stride, Index cols) {
+    alignas(32) double tile[kTileRows * kTileCols] = {};
+    for (Index i = 0; i < rows; ++i) copy(c + i * c_stride, cols, tile + i * kTileCols);
+    subtract_rows(rows, a, a_stride, strip, tile, kTileCols);
+    for (Index i = 0; i < rows; ++i) copy(tile + i * kTileCols, cols, c + i * c_stride);
+}
+
+void subtract_strip(Part<double> C, Part<const double> A, const Strip& strip) {
+    for (Index i = 0; i < C.rows; i += kTileRows) {
+        const Index rows = C.rows - i < kTileRows ? C.rows - i : kTileRows;
+        if (C.cols == kTileCols) {
+            subtract_rows(rows, A[i], A.stride, strip, C[i], C.stride);
+        } else {
+            subtract_edge(rows, A[i], A.stride, strip, C[i], C.stride, C.cols);
+        }
+    }
+}
+
+}  // namespace
+
+void subtract_product(Part<double> C, Part<const double> A, Part<const double> B) {
+    Strip strip;
+    for (Index k = 0; k < B.rows; k += kDepth) {
+        const Index depth = B.rows - k < kDepth ? B.rows - k : kDepth;
+        for (Index j = 0; j < C.cols; j += kTileCols) {
+            const Index cols = C.cols - j < kTileCols ? C.cols - j : kTileCols;
+            copy_strip({B[k] + j, depth, cols, B.stride}, strip);
+            subtract_strip({C.data + j, C.rows, cols, C.stride}, {A.data + k, A.rows, depth, A.stride}, strip);
+        }
+    }
+}
+
+namespace {
+
+// Four rows at a time share the loads of v, and their sums do not wait for each other.
+void multiply_four(const double* const* rows, Index cols, const double* v, double* out) {
+    Lanes one = {}, two = {}, three = {}, four = {};
+    Index j = 0;
+    for (; j + kLanes <= cols; j += kLanes) {
+        const Lanes factor = load(v + j);
+        one += load(rows[0] + j) * factor;
+        two += load(rows[1] + j) * factor;
+        three += load(rows[2] + j) * factor;
+        four += load(rows[3] + j) * factor;
+    }
+    out[0] = sum(one);
+    out[1] = sum(two);
+    out[2] = sum(three);
+    out[3] = sum(four);
+    for (; j < cols; ++j) {
+        for (Index i = 0; i < 4; ++i) out[i] += rows[i][j] * v[j];
+    }
+}
+
+}  // namespace
+
+double long_dot(const double* x, const double* y, Index n) {
+    Lanes one = {}, two = {}, three = {}, four = {};
+    Index j = 0;
+    for (; j + 4 * kLanes <= n; j += 4 * kLanes) {
+        one += load(x + j) * load(y + j);
+        two += load(x + j + kLanes) * load(y + j + kLanes);
+        three += load(x + j + 2 * kLanes) * load(y + j + 2 * kLanes);
+        four += load(x + j + 3 * kLanes) * load(y + j + 3 * kLanes);
+    }
+    return sum((one + two) + (three + four)) + dot(x + j, y + j, n - j);
+}
+
+void multiply_rows(ConstMatrix M, const double* v, double* out) {
+    Index i = 0;
+    for (; i + 4 <= M.rows; i += 4) {
+        const double* const rows[4] = {M[i], M[i + 1], M[i + 2], M[i + 3]};
+        multiply_four(rows, M.cols, v, out + i);
+    }
+    for (; i < M.rows; ++i) out[i] = long_dot(M[i], v, M.cols);
+}
+
+}  // namespace vb

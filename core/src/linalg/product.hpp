@@ -1,0 +1,35 @@
+// Products of dense matrices, tile by tile in registers.
+#pragma once
+
+#include "common/view.hpp"
+
+namespace vb {
+
+// A part of a matrix: entry (i, j) is data[i * stride + j].
+template <class T>
+struct Part {
+    T* data;
+    Index rows;
+    Index cols;
+    Index stride;
+
+    T* operator[](Index i) const { return data + i * stride; }
+    operator Part<const T>() const { return {data, rows, cols, stride}; }
+};
+
+// The part of a matrix that begins at (row, col).
+template <class T>
+Part<T> part(Grid<T> whole, Index row, Index col, Index rows, Index cols) {
+    return {whole.data + row * whole.cols + col, rows, cols, whole.cols};
+}
+
+// C -= A B. C must not overlap A or B.
+void subtract_product(Part<double> C, Part<const double> A, Part<const double> B);
+
+// <x, y> where both are long
+double long_dot(const double* x, const double* y, Index n);
+
+// out = M v, for M of `out`'s length by `v`'s.
+void multiply_rows(ConstMatrix M, const double* v, double* out);
+
+}  // namespace vb

@@ -1,0 +1,117 @@
+"""Transition counts n(s, a, s'): all that the likelihood needs, so that no cost grows with the steps taken."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from vbmle.common import validation
+from vbmle.common.validation import Floats, Ints
+from vbmle.core.counts import BAD_STATE, Counts
+from vbmle.model.interior_points import FLAT
+from vbmle.model.mdp import LinearMixtureMDP
+from vbmle.model.transitions import row_norms
+
+
+class TransitionCounts:
+    """How often each possible transition was seen: n(s, a, s'), the sufficient statistic of the likelihood."""
+
+    def __init__(self, mdp: LinearMixtureMDP) -> None:
+        self.mdp = mdp
+        # Where P is flat, a probability that is 0 all over it comes out as rounding of either sign.
+        least = FLAT * np.minimum(1.0, row_norms(mdp.transitions.phi))
+        self._possible = mdp.transitions.probabilities(mdp.polytope.interior) > least
+        self.core = Counts(mdp.core, self._possible)
+        self.values: Floats = self.core.values
+        self._add = self.core.add
+
+    @property
+    def observed(self) -> Ints:
+        """The transitions seen at least once, in the order in which they were first seen."""
+        return self.core.observed[: self.core.num_observed]
+
+    @property
+    def num_observed(self) -> int:
+        """How many transitions were seen at least once."""
+        return self.core.num_observed
+
+    @property
+    def total(self) -> int:
+        """How many transitions were added."""
+        return self.core.total
+
+    def add(self, state: int, action: int, next_state: int, times: int = 1) -> int:
+        """Count a transition and return its index in `mdp.transitions`.
+
+        One that no feasible theta allows is refused, and nothing is lost.
+        """
+        if type(state) is int and type(action) is int and type(next_state) is int and type(times) is int:
+            i = self._add(state, action, next_state, times) if times > 0 else BAD_STATE
+            if i >= 0:  # the hot path
+                return i
+        mdp = self.mdp
+        state = validation.index("state", state, mdp.num_states)
+        action = validation.index("action", action, mdp.num_actions)
+        next_state = validation.index("next_state", next_state, mdp.num_states)
+        i = self._add(state, action, next_state, validation.positive_integer("times", times))
+        if i < 0:
+            raise ValueError(
+                f"the transition (s={state}, a={action}, s'={next_state}) has probability 0 for every feasible "
+                "theta, yet it was observed; check the features and the impossible set (it was not counted)"
+            )
+        return i
+
+    def add_many(self, states: ArrayLike, actions: ArrayLike, next_states: ArrayLike) -> Ints:
+        """Count transitions in their order, as `add` would one by one, and return their indices.
+
+        All of them are checked first: where one is refused, none is counted.
+        """
+        s, a, to = self._path(states, actions, next_states)
+        known = self.mdp.transitions.row_of * self.mdp.num_states + self.mdp.transitions.successor
+        wanted = (s * self.mdp.num_actions + a) * self.mdp.num_states + to
+        at = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
+        bad = np.nonzero((known[at] != wanted) | ~self._possible[at])[0]
+        if len(bad):
+            i = int(bad[0])
+            raise ValueError(
+                f"the transition (s={s[i]}, a={a[i]}, s'={to[i]}) at place {i} has probability 0 for every feasible "
+                "theta, yet it was observed; check the features and the impossible set (nothing was counted)"
+            )
+        distinct, first = np.unique(at, return_index=True)
+        fresh = distinct[self.values[distinct] == 0.0]
+        order = fresh[np.argsort(first[np.isin(distinct, fresh)])]
+        values = self.values + np.bincount(at, minlength=len(known))
+        self.core.load(values, np.concatenate([self.observed, order]))
+        return at
+
+    def _path(self, states: ArrayLike, actions: ArrayLike, next_states: ArrayLike) -> list[Ints]:
+        """Three arrays of whole numbers in range, all of one length."""
+        sizes = (self.mdp.num_states, self.mdp.num_actions, self.mdp.num_states)
+        found: list[Ints] = []
+        for name, given, size in zip(
+            ("states", "actions", "next_states"), (states, actions, next_states), sizes, strict=True
+        ):
+            array = np.asarray(given)
+            if array.ndim != 1 or (array.dtype.kind not in "iu" and array.size):
+                raise ValueError(
+                    f"{name} has shape {array.shape} and holds {array.dtype}; it needs a list of ints"
+                )
+            outside = np.nonzero((array < 0) | (array >= size))[0]
+            if len(outside):
+                i = int(outside[0])
+                raise ValueError(
+                    f"{name} is {array[i]} at place {i}; it needs a whole number from 0 to {size - 1}"
+                )
+            if found and len(array) != len(found[0]):
+                raise ValueError(
+                    f"{name} has {len(array)} entries, but states has {len(found[0])}; they need the same"
+                )
+            found.append(array.astype(np.int64))
+        return found
+
+    def load_values(self, values: Floats, observed: Ints) -> None:
+        """Replace all counts, in the order in which transitions were first observed."""
+        self.core.load(np.ascontiguousarray(values, np.float64), np.ascontiguousarray(observed, np.int64))
+
+    def __repr__(self) -> str:
+        return f"TransitionCounts(total={self.total}, distinct={self.num_observed})"

@@ -1,0 +1,40 @@
+"""What is hidden: a model together with the theta* that governs it, which draws transitions."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from vbmle.model.mdp import LinearMixtureMDP
+
+
+class World:
+    """A model together with the hidden theta that governs it: draws transitions, and nothing else.
+
+    theta is refused when it lies outside the feasible set, with a message that says by how much and where.
+    """
+
+    def __init__(self, mdp: LinearMixtureMDP, theta: ArrayLike) -> None:
+        self.mdp = mdp
+        self.theta = mdp.require_feasible(theta)
+        p = np.maximum(mdp.transitions.probabilities(self.theta), 0.0)
+        indptr = mdp.transitions.indptr
+        total = np.cumsum(p)
+        before = np.concatenate([[0.0], total])[indptr[:-1]]
+        self._cumulative = total - np.repeat(before, np.diff(indptr))
+        self._start = np.cumsum(mdp.initial)
+
+    def first_state(self, uniform: float) -> int:
+        """The first state for a uniform draw in [0, 1)."""
+        return int(np.searchsorted(self._start, uniform * self._start[-1], side="right"))
+
+    def next_state(self, state: int, action: int, uniform: float) -> int:
+        """The successor of (state, action) for a uniform draw in [0, 1)."""
+        row = state * self.mdp.num_actions + action
+        start, stop = self.mdp.transitions.indptr[row], self.mdp.transitions.indptr[row + 1]
+        cumulative = self._cumulative[start:stop]
+        i = cumulative.searchsorted(uniform * cumulative[-1], side="right")
+        return int(self.mdp.transitions.successor[start + i])
+
+    def __repr__(self) -> str:
+        return f"World({self.mdp!r})"

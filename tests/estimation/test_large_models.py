@@ -1,0 +1,207 @@
+"""Many states and many rows: sweeps instead of factors, and a working set of rows, are held to the same answers."""
+
+import numpy as np
+import pytest
+from problems import Problem, clarabel, draw, outside, raw
+from scipy import sparse
+from scipy.optimize import linprog
+
+from vbmle import UCLK, LinearMixtureMDP, World, maximum_likelihood, plan, value_biased
+from vbmle.kernels import objective, value
+from vbmle.model import flatten, interior_points
+from vbmle.planning import planner
+from vbmle.testing import example_models
+from vbmle.worlds import queue, riverswim, taxi
+
+EXAMPLES = example_models()
+
+
+def many_states(domain: str, states: int = 1300, dimension: int = 4) -> World:
+    """Random sparse base models on one pattern, 20 rows of P for each state."""
+    rng = np.random.default_rng(0)
+    rows = np.repeat(np.arange(4 * states), 5)
+    columns = rng.integers(0, states, len(rows))
+    models = [
+        sparse.csr_array((rng.dirichlet(np.ones(5), 4 * states).ravel(), (rows, columns)))
+        for _ in range(dimension)
+    ]
+    mdp = LinearMixtureMDP.from_models(models, rng.random((states, 4)), 0.9, domain=domain)
+    return World(mdp, rng.dirichlet(np.ones(dimension)))
+
+
+@pytest.fixture(scope="module")
+def wide() -> World:
+    """A world whose P has more rows than programs look at."""
+    world = many_states("polytope")
+    assert len(world.mdp.polytope.blocks[0].rows) > interior_points.MANY
+    return world
+
+
+# ---- a working set of rows
+
+
+def test_the_interior_point_is_as_deep_as_with_all_rows_at_once(wide):
+    block = wide.mdp.polytope.blocks[0]
+    _, depth, _ = interior_points._deepest_of(block.rows, block.offsets)
+    assert block.offsets.min() == pytest.approx(depth, abs=1e-8)  # y = 0 is the interior point
+    _, deepest, multipliers = interior_points.deepest(block.rows, block.offsets)
+    assert deepest == pytest.approx(depth, abs=1e-8)
+    np.testing.assert_allclose(block.rows.T @ multipliers, 0.0, rtol=0.0, atol=1e-6)
+
+
+def test_widths_bound_the_set_and_not_by_much(wide):
+    block = wide.mdp.polytope.blocks[0]
+    bounds = interior_points.bounds_on_widths(block.rows, block.offsets)
+    for axis, bound in enumerate(bounds):
+        cost = np.eye(block.dimension)[axis]
+        ends = [linprog(c, -block.rows, block.offsets, bounds=(None, None)).fun for c in (cost, -cost)]
+        assert -sum(ends) <= bound + 1e-9
+        assert bound <= -2.0 * sum(ends)
+
+
+def test_a_set_that_many_rows_make_empty_names_them():
+    rng = np.random.default_rng(1)
+    rows = rng.normal(size=(interior_points.MANY + 50, 3))
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    offsets = np.ones(len(rows))
+    rows[777], rows[21], offsets[[777, 21]] = (
+        [1.0, 0.0, 0.0],
+        [-1.0, 0.0, 0.0],
+        -0.25,
+    )  # y_0 >= 1/4 and <= -1/4
+    _, depth, multipliers = interior_points.deepest(rows, offsets)
+    assert depth == pytest.approx(-0.25)
+    assert np.nonzero(multipliers > 1e-6)[0].tolist() == [21, 777]
+
+
+def test_rows_that_always_hold_tightly_are_found_among_many():
+    rng = np.random.default_rng(2)
+    rows = rng.normal(size=(interior_points.MANY + 50, 3))
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    offsets = rng.uniform(0.5, 2.0, len(rows))
+    rows[5], rows[9000], offsets[[5, 9000]] = [0.6, 0.8, 0.0], [-0.6, -0.8, 0.0], 0.0
+    rows[17], offsets[17] = [0.8, -0.6, 0.0], 0.0  # tight where we stand, but not everywhere
+    assert np.nonzero(interior_points.always_tight(rows, offsets))[0].tolist() == [5, 9000]
+
+
+def test_the_most_likely_theta_is_clarabels(wide):
+    problem = Problem("", wide, draw(wide, 40, np.random.default_rng(3)), 0.5)
+    found = maximum_likelihood(wide.mdp, problem.counts, 0.5)
+    assert found.converged
+    assert outside(wide.mdp, found.theta) <= 1e-9
+    assert found.theta.min() < -1e-6, "P is the simplex here, which shows nothing"
+    assert found.objective == pytest.approx(clarabel(problem), rel=1e-7)
+
+
+def test_no_feasible_direction_raises_the_value_biased_objective(wide):
+    """The gradient from differences of f; the best point for it, over P as it was told, by another solver."""
+    mdp, counts = wide.mdp, draw(wide, 40, np.random.default_rng(4))
+    found = value_biased(mdp, counts, 3, 5.0, search="local")
+    assert found.converged
+    assert outside(mdp, found.theta) <= 1e-9
+
+    def f(theta: np.ndarray) -> float:
+        p = mdp.transitions.probabilities(theta)
+        V = np.zeros(mdp.num_states)
+        policy = np.zeros(mdp.num_states, np.int64)
+        value.modified_policy_iteration(mdp.flat, p, policy, V, np.empty_like(V), 1e-12, 20, 10**6)
+        seen = counts.values > 0.0
+        return float(counts.values[seen] @ np.log(p[seen]) - 0.5 * theta @ theta + 5.0 * V[3])
+
+    assert found.objective == pytest.approx(f(found.theta), rel=1e-9)
+    step = 1e-6
+    g = np.array([f(found.theta + step * e) - f(found.theta - step * e) for e in np.eye(4)]) / (2.0 * step)
+    lower, bound, equal, target = raw(mdp)
+    best = linprog(-g, -lower, -bound, equal[:1], target[:1], bounds=(None, None))
+    assert -best.fun - g @ found.theta <= 1e-5 * max(1.0, np.abs(g).max())
+
+
+# ---- features without a copy in the coordinates y
+
+
+def test_features_are_projected_as_they_are_needed(monkeypatch: pytest.MonkeyPatch):
+    """Above a thousand states the features in the coordinates y are not kept; all answers are the same."""
+
+    def answers() -> list[np.ndarray]:
+        world = many_states("simplex", states=1010, dimension=3)
+        counts = draw(world, 30, np.random.default_rng(5))
+        agent = UCLK(world.mdp)
+        for state, action, following in [(0, 0, None), (7, 3, None)]:
+            successor = following or int(world.mdp.transitions.successor[4 * 5 * state + 5 * action])
+            agent.act(state)
+            agent.observe(state, action, successor)
+        return [maximum_likelihood(world.mdp, counts).theta, agent.policy.copy(), agent.thetas.copy()]
+
+    without = answers()
+    monkeypatch.setattr(flatten, "FREE_STATES", 5000)
+    for one, two in zip(without, answers(), strict=True):
+        np.testing.assert_allclose(one, two, rtol=0.0, atol=1e-7)
+
+
+# ---- sweeps instead of factors
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_a_held_policy_is_worth_the_same_by_sweeps_and_by_factors(name: str):
+    world = EXAMPLES[name]
+    mdp, states = world.mdp, world.mdp.num_states
+    p, policy = mdp.transitions.probabilities(world.theta), np.arange(states) % mdp.num_actions
+    by_factors, by_sweeps = np.empty(states), np.zeros(states)
+    objective.held_value(mdp.flat, p, policy, np.empty((states, states)), by_factors)
+    objective.held_value(mdp.flat, p, policy, np.empty((0, 0)), by_sweeps)
+    np.testing.assert_allclose(by_sweeps, by_factors, rtol=0.0, atol=1e-10 / (1.0 - mdp.discount))
+
+
+@pytest.mark.parametrize("name", ["simplex mixture", "reward of the next state", "three-parameter river"])
+@pytest.mark.parametrize("kept", [True, False], ids=["features kept", "features projected"])
+def test_the_curvature_of_the_value_is_the_same_by_sweeps_and_by_factors(name: str, kept: bool):
+    world = EXAMPLES[name]
+    mdp, states = world.mdp, world.mdp.num_states
+    flat, free = mdp.flat, mdp.polytope.dimension
+    p, policy = mdp.transitions.probabilities(world.theta), np.arange(states) % mdp.num_actions
+    lu, V, w = np.empty((states, states)), np.empty(states), np.empty(states)
+    objective.held_value(flat, p, policy, lu, V)
+    objective.occupancy(flat, p, policy, lu, 0, w)
+    found = []
+    for factors in (lu, np.empty((0, 0))):
+        work, out = (np.empty((states, free)), np.empty((states, free))), np.empty((free, free))
+        seen = flat if kept else flat._replace(phi_free=np.zeros((0, 0)))
+        objective.value_hessian(seen, mdp.flat_domain, p, policy, factors, V, w, *work, out)
+        found.append(out)
+    np.testing.assert_allclose(found[1], found[0], rtol=0.0, atol=1e-5 * max(1.0, np.abs(found[0]).max()))
+
+
+@pytest.mark.parametrize("make", [taxi, lambda: queue(capacity=60), lambda: EXAMPLES["simplex mixture"]])
+def test_the_search_finds_the_same_maximum_by_sweeps_and_by_factors(make, monkeypatch: pytest.MonkeyPatch):
+    world = make()
+    counts = draw(world, 60, np.random.default_rng(6))
+    found = []
+    for limit, size in ((1e12, world.mdp.num_states), (0.0, 0)):
+        monkeypatch.setattr(planner, "CUBE_PER_TRANSITION", limit)
+        assert planner.room_for_factors(world.mdp).shape == (size, size)
+        found.append(value_biased(world.mdp, counts, 0, 4.0, search="global"))
+    for one in found:
+        assert one.converged
+    assert found[0].objective == pytest.approx(found[1].objective, rel=1e-8)
+
+
+def test_factors_are_kept_where_they_pay():
+    """A policy's transitions over 1 - gamma against S^3; tables need them for the curvature of the value."""
+    for world, factored in ((queue(), True), (taxi(), False), (riverswim(400), True)):
+        states = world.mdp.num_states
+        size = states if factored else 0
+        assert planner.room_for_factors(world.mdp).shape == (size, size)
+
+
+def test_regret_needs_no_factors_of_many_states():
+    """V^pi by sweeps against a sparse direct solve."""
+    from scipy.sparse.linalg import spsolve
+
+    world = many_states("simplex")
+    mdp, p = world.mdp, world.mdp.transitions.probabilities(world.theta)
+    rows = 4 * np.arange(mdp.num_states) + 1
+    moves, reward = mdp.transitions.csr(p)[rows], mdp.row_reward[rows]
+    exact = spsolve(sparse.csc_array(sparse.eye_array(mdp.num_states) - mdp.discount * moves), reward)
+    got = planner.evaluate(mdp, world.theta, np.ones(mdp.num_states, np.int64))
+    np.testing.assert_allclose(got, exact, rtol=0.0, atol=1e-10)
+    assert (got - 1e-9 <= plan(mdp, world.theta).V).all()
