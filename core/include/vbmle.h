@@ -165,6 +165,7 @@ typedef struct vb_solver_view {
     int64_t* num_active;  /* (rows, blocks) */
     double* result;       /* (rows, 3) objective, relative KKT residual, gap */
     int32_t* status;      /* (rows,) how the last climb ended */
+    int32_t* iterations;  /* (rows,) of the last climb */
     uint8_t* evaluated;   /* (rows,) whether V and policy belong to theta */
     int64_t size;         /* maxima held */
     int64_t turn;         /* how often it has followed */

@@ -175,7 +175,8 @@ vb_status vb_solver_restore(vb_solver* solver, int64_t size, int64_t turn) {
 void vb_solver_fields(vb_solver* solver, vb_solver_view* view) {
     Pool& pool = solver->solver.pool;
     *view = {pool.y.data,          pool.theta.data,  pool.V.data,         pool.policy.data,    pool.active.data,
-             pool.num_active.data, pool.result.data, pool.status.data, pool.evaluated.data, pool.size, solver->solver.turn};
+             pool.num_active.data, pool.result.data, pool.status.data,  pool.iterations.data, pool.evaluated.data,
+             pool.size,            solver->solver.turn};
 }
 
 }  // extern "C"

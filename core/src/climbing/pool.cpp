@@ -23,6 +23,7 @@ void copy_place(Pool& pool, Index from, Index to) {
     copy(pool.num_active[from], pool.num_active.cols, pool.num_active[to]);
     copy(pool.result[from], pool.result.cols, pool.result[to]);
     pool.status[to] = pool.status[from];
+    pool.iterations[to] = pool.iterations[from];
     pool.evaluated[to] = 0;
     if (!pool.own_evaluations || !pool.evaluated[from]) return;
     const Index states = pool.V.cols, factors = pool.lu.empty() ? 0 : states * states;
@@ -118,6 +119,7 @@ Pool make_pool(Arena& arena, const Problem& problem, Index places, bool factors)
     pool.num_active = {arena.take<Index>(n * problem.set.num_blocks).data, n, problem.set.num_blocks};
     pool.result = arena.matrix(n, 3);
     pool.status = arena.take<std::int32_t>(n);
+    pool.iterations = arena.take<std::int32_t>(n);
     pool.evaluated = arena.take<std::uint8_t>(n);
     pool.p = arena.matrix(pool.own_evaluations ? n : 1, transitions);
     pool.lu = arena.take<double>(factors ? pool.p.rows * states * states : 0);
@@ -155,6 +157,7 @@ void climb_at(const Problem& problem, Pool& pool, Index k, Workspace& work) {
     pool.result[k][1] = outcome.residual;
     pool.result[k][2] = outcome.gap;
     pool.status[k] = static_cast<std::int32_t>(outcome.status);
+    pool.iterations[k] = outcome.iterations;
 }
 
 void climb_all(const Problem& problem, Pool& pool, Workspace& work) {

@@ -17,6 +17,7 @@ struct Pool {
     Grid<Index> num_active;      // (places + 1, blocks)
     Matrix result;               // (places + 1, 3): objective, residual, gap
     View<std::int32_t> status;   // (places + 1,) how the last climb ended
+    View<std::int32_t> iterations;  // (places + 1,) of the last climb
     View<std::uint8_t> evaluated;  // (places + 1,) whether p, policy, V and lu belong to theta
     Matrix p;                    // (places + 1 or 1, transitions)
     Vector lu;                   // as many (S, S)

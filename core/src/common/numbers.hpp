@@ -26,6 +26,26 @@ inline void add_scaled(double scale, const double* x, Index n, double* y) {
     for (Index i = 0; i < n; ++i) y[i] += scale * x[i];
 }
 
+// out = base + sum_j x[j] * column_j, with columns of n numbers one after another: sixteen sums at a time stay in registers
+inline void add_columns(const double* columns, Index n, const double* x, Index m, const double* base, double* out) {
+    constexpr Index kWide = 16;
+    Index i = 0;
+    for (; i + kWide <= n; i += kWide) {
+        double sums[kWide];
+        for (Index k = 0; k < kWide; ++k) sums[k] = base == nullptr ? 0.0 : base[i + k];
+        for (Index j = 0; j < m; ++j) {
+            const double* column = columns + j * n + i;
+            for (Index k = 0; k < kWide; ++k) sums[k] += x[j] * column[k];
+        }
+        for (Index k = 0; k < kWide; ++k) out[i + k] = sums[k];
+    }
+    for (; i < n; ++i) {
+        double sum = base == nullptr ? 0.0 : base[i];
+        for (Index j = 0; j < m; ++j) sum += x[j] * columns[j * n + i];
+        out[i] = sum;
+    }
+}
+
 inline double largest_size(const double* x, Index n) {
     double largest = 0.0;
     for (Index i = 0; i < n; ++i) largest = larger(largest, std::fabs(x[i]));

@@ -7,7 +7,7 @@ namespace vb {
 namespace {
 
 constexpr Index kProjectedStates = 1000;      // up to this many states dense features are kept in y, too
-constexpr Index kFacetEntries = 4'000'000;    // up to this many numbers normals are kept by axis, too
+constexpr Index kTurnedNumbers = 4'000'000;   // up to this many numbers normals and features are kept by columns, too
 constexpr Index kLargest = Index{1} << 31;    // successors are kept in 32 bits
 
 bool pointers_rise(const Index* begin, Index n, Index first, Index last) {
@@ -88,17 +88,23 @@ void lay_out_blocks(const vb_model_data& d, View<Block> blocks, FeasibleSet& set
     set.center = d.center;
 }
 
+// The columns of an (n, m) matrix, one after another; null where memory has run out.
+const double* turned(Arena& arena, const double* matrix, Index n, Index m) {
+    Vector out = arena.take<double>(n * m);
+    if (arena.failed()) return nullptr;
+    for (Index i = 0; i < n; ++i) {
+        for (Index j = 0; j < m; ++j) out[j * n + i] = matrix[i * m + j];
+    }
+    return out.data;
+}
+
 // Normals by axis, for the blocks where that is cheap: scans of all facets then run along memory.
 bool keep_by_axis(Arena& arena, View<Block> blocks) {
     for (Block& block : blocks) {
         Facets& facets = block.facets;
-        if (facets.count < 8 || facets.count * facets.free > kFacetEntries) continue;
-        Vector turned = arena.take<double>(facets.count * facets.free);
+        if (facets.count < 8 || facets.count * facets.free > kTurnedNumbers) continue;
+        facets.by_axis = turned(arena, facets.normals, facets.count, facets.free);
         if (arena.failed()) return false;
-        for (Index i = 0; i < facets.count; ++i) {
-            for (Index j = 0; j < facets.free; ++j) turned[j * facets.count + i] = facets.normal(i)[j];
-        }
-        facets.by_axis = turned.data;
     }
     return true;
 }
@@ -172,6 +178,10 @@ Status build_model(const vb_model_data& d, KnownModel& known) {
     for (Index pair = 0; pair < pairs; ++pair) pair_block[pair] = block_of_pair(known.model, known.set, pair);
     known.set.block_of_pair = pair_block.data;
     if (!keep_by_axis(known.arena, blocks)) return Status::out_of_memory;
+    if (d.phi != nullptr && d.num_transitions * d.dimension <= kTurnedNumbers) {
+        known.model.features.by_coordinate = turned(known.arena, d.phi, d.num_transitions, d.dimension);
+    }
+    if (known.arena.failed()) return Status::out_of_memory;
     if (d.phi != nullptr && d.num_states <= kProjectedStates && blocks[0].num_free > 0) {
         Vector projected = known.arena.take<double>(d.num_transitions * blocks[0].num_free);
         if (known.arena.failed()) return Status::out_of_memory;

@@ -7,9 +7,7 @@ void facet_values(const Facets& facets, const double* base, const double* y, dou
         for (Index i = 0; i < facets.count; ++i) out[i] = facets.value(i, base, y);
         return;
     }
-    const Index n = facets.count;
-    copy(base, n, out);
-    for (Index j = 0; j < facets.free; ++j) add_scaled(y[j], facets.by_axis + j * n, n, out);
+    add_columns(facets.by_axis, facets.count, y, facets.free, base, out);
 }
 
 void assemble(const FeasibleSet& set, const double* y, double* theta) {

@@ -9,6 +9,7 @@ struct Features {
     Index count = 0;      // transitions
     Index dimension = 0;  // d
     const double* dense = nullptr;       // (count, d), or null: then the sparse rows below hold
+    const double* by_coordinate = nullptr;  // (d, count), the same by columns, or null where it is not kept
     const double* projected = nullptr;   // (count, free) = dense @ basis, or null where it is not kept
     Index free = 0;                      // columns of `projected`
     const Index* begin = nullptr;        // (count + 1,) sparse rows

@@ -50,7 +50,7 @@ class _Starts(ctypes.Structure):
     )
 
 
-_VIEWS = ("y", "theta", "V", "policy", "active", "num_active", "result", "status", "evaluated")
+_VIEWS = ("y", "theta", "V", "policy", "active", "num_active", "result", "status", "iterations", "evaluated")
 
 
 class _Fields(ctypes.Structure):
@@ -102,6 +102,7 @@ class Solver:
             "num_active": (np.int64, (rows, model.num_blocks)),
             "result": (np.float64, (rows, 3)),
             "status": (np.int32, (rows,)),
+            "iterations": (np.int32, (rows,)),
             "evaluated": (np.uint8, (rows,)),
         }
 
