@@ -26,7 +26,7 @@ LAYERS: list[set[str]] = [
     {"gym"},
     {"experiments", "bench"},
     {"report"},
-    {"cli"},
+    {"play", "cli"},
 ]
 LAYER_OF = {name: number for number, layer in enumerate(LAYERS) for name in layer}
 

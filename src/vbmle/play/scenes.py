@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,16 +13,14 @@ import vbmle
 HORIZON = 300
 """Steps that a run on the page can take."""
 
-ROW = 13
-"""States that stand in one row before the next row begins."""
-
 
 @dataclass(frozen=True, eq=False)
 class Scene:
     """A world and how to show it.
 
     models: what the three base models are called. verbs: what a learner does, as in "the learner ...". glyphs: a
-    sign for each action. at: where each state stands, (x, y), in tiles. marks: a text below a state.
+    sign for each action. at: where each state stands, (x, y), in tiles;
+    in rows where it is empty. caption: what the tiles are. marks: a text in a tile.
     """
 
     key: str
@@ -33,14 +32,28 @@ class Scene:
     actions: tuple[str, ...]
     verbs: tuple[str, ...]
     glyphs: tuple[str, ...]
-    at: tuple[tuple[float, float], ...]
+    at: tuple[tuple[float, float], ...] = ()
     unit: str = "reward"
+    caption: str = ""
     marks: dict[int, str] = field(default_factory=dict)
     seed: int = 0
 
     def words(self) -> dict[str, Any]:
         """Everything but the numbers of the model."""
-        plain = ("key", "title", "about", "models", "states", "actions", "verbs", "glyphs", "at", "unit", "seed")
+        plain = (
+            "key",
+            "title",
+            "about",
+            "models",
+            "states",
+            "actions",
+            "verbs",
+            "glyphs",
+            "at",
+            "unit",
+            "caption",
+            "seed",
+        )
         return {
             **{name: getattr(self, name) for name in plain},
             "marks": {str(state): mark for state, mark in self.marks.items()},
@@ -54,25 +67,18 @@ def scenes() -> list[Scene]:
     return [trap(), river(), desk(), shop(), lake()]
 
 
-def row(states: int, width: int = ROW) -> tuple[tuple[float, float], ...]:
-    """Places for states in rows as even as can be, none wider than `width`."""
-    rows = -(-states // width)
-    columns = -(-states // rows)
-    return tuple((float(s % columns), float(s // columns)) for s in range(states))
-
-
 def trap() -> Scene:
     """`vbmle.worlds.closed_loop_trap` with three ways for the risk to end instead of two.
 
-    Going out leads to luck, to misfortune or nowhere with the odds theta. For equal odds staying at home is worth
+    Going out leads to luck, to bad luck or nowhere with the odds theta. For equal odds staying at home is worth
     more, 5.8 against 5, and it shows nothing of the odds: the ridge holds the most likely theta there for
     ever. Under the truth going out is worth 6.7.
     """
-    home, luck, misfortune = 0, 1, 2
+    home, luck, bad_luck = 0, 1, 2
     models = np.zeros((3, 3, 2, 3))
-    for k, to in enumerate((luck, misfortune, home)):
+    for k, to in enumerate((luck, bad_luck, home)):
         models[k, home, 0, home] = models[k, home, 1, to] = 1.0
-        models[k, [luck, misfortune], :, home] = 1.0
+        models[k, [luck, bad_luck], :, home] = 1.0
     reward = np.array([[0.58, 0.5], [1.0, 1.0], [0.0, 0.0]])
     mdp = vbmle.LinearMixtureMDP.from_models(list(models), reward, 0.9, initial=[1.0, 0.0, 0.0])
     return Scene(
@@ -81,13 +87,13 @@ def trap() -> Scene:
         about="Stay at home for a sure 0.58, or go out for 0.5 and perhaps luck, which pays 1. "
         "Staying tells you nothing about the odds outside.",
         world=vbmle.World(mdp, [0.8, 0.1, 0.1]),
-        models=("luck", "misfortune", "nothing"),
-        states=("at home", "in luck", "in misfortune"),
+        models=("luck", "bad luck", "nothing"),
+        states=("at home", "in luck", "in bad luck"),
         actions=("stay", "go out"),
         verbs=("stays at home", "goes out"),
-        glyphs=("⟲", "➜"),
-        at=((0.0, 0.5), (1.6, 0.0), (1.6, 1.15)),
-        marks={home: "home", luck: "luck: 1", misfortune: "misfortune: 0"},
+        glyphs=("•", "↔"),
+        at=((1.3, 0.0), (2.6, 0.0), (0.0, 0.0)),
+        marks={home: "home", luck: "luck, 1", bad_luck: "bad luck, 0"},
         seed=1,
     )
 
@@ -100,15 +106,14 @@ def river() -> Scene:
     return Scene(
         key="river",
         title="The river",
-        about="Drift left to a crumb of 0.005, or swim right against the current to a reward of 1. "
-        "How strong the current is shows only to those who swim.",
+        about="Drift left to a crumb, or swim right against the current to a reward of 1. "
+        "Only those who swim learn how strong it is.",
         world=world,
         models=("forward", "stay", "back"),
         states=tuple(places),
         actions=("left", "right"),
         verbs=("drifts left", "swims right"),
         glyphs=("←", "→"),
-        at=row(6),
         marks={0: "0.005", 5: "1"},
         seed=1,
     )
@@ -119,19 +124,31 @@ def desk() -> Scene:
     return Scene(
         key="desk",
         title="The service desk",
-        about="Keep the door open (7 euros a minute) or closed, let the slow or the fast server work. "
-        "Behind a closed door nobody learns whether this is a rush hour.",
+        about="Open the door (7 euros a minute) or not; use the slow or the fast server. "
+        "Behind a closed door nobody sees whether it is a rush hour.",
         world=vbmle.worlds.queue(12),
         models=("calm", "steady", "rush"),
-        states=("with nobody inside", "with 1 person inside", *(f"with {n} people inside" for n in range(2, 13))),
-        actions=("door closed, slow server", "door open, slow server", "door closed, fast server",
-                 "door open, fast server"),
-        verbs=("closes the door", "opens the door", "closes the door and works fast",
-               "opens the door and works fast"),
+        states=(
+            "with nobody inside",
+            "with 1 person inside",
+            *(f"with {n} people inside" for n in range(2, 13)),
+        ),
+        actions=(
+            "door closed, slow server",
+            "door open, slow server",
+            "door closed, fast server",
+            "door open, fast server",
+        ),
+        verbs=(
+            "closes the door",
+            "opens the door",
+            "closes the door and works fast",
+            "opens the door and works fast",
+        ),
         glyphs=("–", "↑", "=", "⇈"),
-        at=row(13),
         unit="euros",
-        marks={0: "empty", 12: "full"},
+        caption="people inside",
+        marks={n: str(n) for n in range(13)},
     )
 
 
@@ -148,9 +165,9 @@ def shop() -> Scene:
         actions=tuple(f"order {4 * a}" for a in range(5)),
         verbs=("orders nothing", *(f"orders {4 * a}" for a in range(1, 5))),
         glyphs=("·", "4", "8", "12", "16"),
-        at=row(21),
         unit="euros",
-        marks={0: "bare", 20: "full"},
+        caption="loaves on the shelf",
+        marks={n: str(n) for n in range(21)},
     )
 
 
@@ -161,7 +178,7 @@ def lake() -> Scene:
     env = gymnasium.make("FrozenLake-v1", map_name="4x4", is_slippery=False)
     world = vbmle.worlds.from_gymnasium(env, slip=(0.15, 0.15, 0.7))
     signs = "".join(sign.decode() for sign in env.unwrapped.desc.ravel())  # type: ignore[attr-defined]
-    names = {"S": "the start", "F": "ice", "H": "a hole", "G": "the goal"}
+    names = {"S": "at the start", "F": "on the ice", "H": "in a hole", "G": "at the goal"}
     return Scene(
         key="lake",
         title="The frozen lake",
@@ -169,20 +186,44 @@ def lake() -> Scene:
         "A step comes out as meant, turned to the side, or backwards: which is it here?",
         world=world,
         models=("as meant", "turned", "backwards"),
-        states=tuple(f"on square {s}, {names[sign]}," for s, sign in enumerate(signs)),
+        states=tuple(
+            f"{names[sign]}{f' of row {s // 4 + 1}, column {s % 4 + 1}' * (sign == 'F')}"
+            for s, sign in enumerate(signs)
+        ),
         actions=("left", "down", "right", "up"),
         verbs=tuple(f"steps {way}" for way in ("left", "down", "right", "up")),
         glyphs=tuple("←↓→↑"),
         at=tuple((float(s % 4), float(s // 4)) for s in range(16)),
-        marks={s: {"S": "start", "H": "hole", "G": "goal"}[sign] for s, sign in enumerate(signs) if sign != "F"},
+        marks={
+            s: {"S": "start", "H": "hole", "G": "goal"}[sign] for s, sign in enumerate(signs) if sign != "F"
+        },
     )
+
+
+def read(path: Path | None, theta: str | None) -> Scene | None:
+    """The scene of a saved model and its true weights, as given on the command line; none where none is given."""
+    if path is None:
+        if theta is not None:
+            raise ValueError(f"--theta is {theta}, but there is no --model that it could belong to")
+        return None
+    mdp = vbmle.LinearMixtureMDP.load(path)
+    if theta is None:
+        raise ValueError(
+            f"--model needs --theta: {mdp.dimension} weights, as in {','.join(['.5'] * mdp.dimension)}"
+        )
+    try:
+        weights = [float(part) for part in theta.split(",")]
+    except ValueError:
+        raise ValueError(
+            f"--theta is {theta}; it needs numbers with commas between, as in .2,.3,.5"
+        ) from None
+    return own(mdp, weights, path.stem)
 
 
 def own(mdp: vbmle.LinearMixtureMDP, theta: Any, name: str) -> Scene:
     """A model of your own with the theta that is to be the truth; its names where it has any."""
     states = getattr(mdp, "state_names", None) or [f"state {s}" for s in range(mdp.num_states)]
     actions = getattr(mdp, "action_names", None) or [f"action {a}" for a in range(mdp.num_actions)]
-    width = ROW if mdp.num_states <= 4 * ROW else int(np.ceil(np.sqrt(2 * mdp.num_states)))
     return Scene(
         key="own",
         title=name,
@@ -193,5 +234,4 @@ def own(mdp: vbmle.LinearMixtureMDP, theta: Any, name: str) -> Scene:
         actions=tuple(str(action) for action in actions),
         verbs=tuple(f"plays {action}" for action in actions),
         glyphs=tuple(str(a) for a in range(mdp.num_actions)),
-        at=row(mdp.num_states, width),
     )

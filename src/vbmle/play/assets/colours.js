@@ -15,7 +15,7 @@ function ramp(name) {
 
 /** How bright a height is, from 0 to 1, by how far it lies below the highest, in units of log-likelihood. */
 function brightness(below) {
-  return Math.exp(-Math.pow(Math.max(0, below) / 6, 0.7));
+  return Math.exp(-Math.pow(Math.max(0, below) / 4, 0.8));
 }
 
 const SVG = "http://www.w3.org/2000/svg";

@@ -32,17 +32,39 @@ class Grid {
     return found.sort((a, b) => heights[b] - heights[a]).slice(0, most);
   }
 
-  /** The height at any theta of the triangle, linear within each small triangle of the grid. */
-  between(heights, theta) {
+  /** The three points around any theta of the triangle, and their shares: heights in between are linear. */
+  corners(theta) {
     const x = theta[0] * this.N, y = theta[1] * this.N;
-    let i = Math.min(Math.floor(x), this.N - 1), j = Math.min(Math.floor(y), this.N - 1 - i);
-    if (j < 0) (i += j), (j = 0);
-    const u = x - i, v = y - j;
-    if (u + v <= 1) {
-      const here = heights[this.index(i, j)];
-      return here + u * (heights[this.index(i + 1, j)] - here) + v * (heights[this.index(i, j + 1)] - here);
+    let i = Math.min(Math.floor(x), this.N - 1);
+    const j = Math.min(Math.floor(y), this.N - 1 - i), u = x - i, v = y - j;
+    if (u + v <= 1 || i + j + 2 > this.N) {
+      return [this.index(i, j), this.index(i + 1, j), this.index(i, j + 1), Math.max(0, 1 - u - v), u, v];
     }
-    const far = heights[this.index(i + 1, j + 1)], p = 1 - u, q = 1 - v;
-    return far + p * (heights[this.index(i, j + 1)] - far) + q * (heights[this.index(i + 1, j)] - far);
+    return [this.index(i + 1, j + 1), this.index(i, j + 1), this.index(i + 1, j), u + v - 1, 1 - u, 1 - v];
+  }
+
+  /** All small triangles, by their points. */
+  get triangles() {
+    const found = [], { N } = this;
+    for (let i = 0; i < N; i++) for (let j = 0; i + j < N; j++) {
+      found.push([this.index(i, j), this.index(i + 1, j), this.index(i, j + 1)]);
+      if (i + j + 2 <= N) found.push([this.index(i + 1, j + 1), this.index(i, j + 1), this.index(i + 1, j)]);
+    }
+    return found;
+  }
+
+  /** The point deepest inside a region, or null where the region is too small to write into. */
+  heart(inside) {
+    const depth = new Int32Array(this.thetas.length).fill(-1);
+    let rim = this.thetas.map((_, g) => g).filter((g) => !inside(g) || this.neighbours[g].length < 6);
+    rim.forEach((g) => (depth[g] = 0));
+    for (let round = 1; rim.length; round++) {
+      const next = new Set(rim.flatMap((g) => this.neighbours[g]).filter((g) => depth[g] < 0));
+      next.forEach((g) => (depth[g] = round));
+      rim = [...next];
+    }
+    let best = null;
+    for (let g = 0; g < depth.length; g++) if (inside(g) && depth[g] > (best === null ? 1 : depth[best])) best = g;
+    return best;
   }
 }

@@ -35,6 +35,27 @@ class Model {
     this.kinds = [...seen.keys()].map((key) => key.split(",").map(Number));
     this.silent = this.kinds.map(([a, b, c]) => a === b && b === c);
     this.logs = new Map();
+    this.mattering = [];
+  }
+
+  /** Whether it makes a difference under any theta what is done in a state. */
+  matters(state) {
+    return (this.mattering[state] ??= this.differs(state));
+  }
+
+  differs(state) {
+    const rows = [];
+    for (let a = 0; a < this.actions; a++) {
+      const row = state * this.actions + a, from = this.indptr[row], to = this.indptr[row + 1];
+      if (this.allowed[row]) rows.push([this.successor.slice(from, to), this.phi.slice(3 * from, 3 * to), this.reward.slice(3 * row, 3 * row + 3)].join(";"));
+    }
+    return rows.some((row) => row !== rows[0]);
+  }
+
+  /** The index of a transition. */
+  find(state, action, next) {
+    const row = state * this.actions + action;
+    return this.successor.subarray(0, this.indptr[row + 1]).indexOf(next, this.indptr[row]);
   }
 
   /** log p of a kind of transition at all points of the grid. */
@@ -101,6 +122,14 @@ class Model {
       if (chosen !== policy[s]) (policy[s] = chosen), changed++;
     }
     return changed;
+  }
+
+  /** What an action is worth in a state at a point of the grid. */
+  choiceAt(g, state, action) {
+    const theta = this.grid.thetas[g], row = state * this.actions + action, V = this.values.subarray(g * this.states);
+    let sum = 0;
+    for (let i = this.indptr[row]; i < this.indptr[row + 1]; i++) sum += dot(theta, this.phi, 3 * i) * V[this.successor[i]];
+    return dot(theta, this.reward, 3 * row) + this.discount * sum;
   }
 
   /** The mean of V after a row (s, a). */

@@ -5,8 +5,15 @@ const NAMES = {
   biased: "Value-biased",
   likely: "Most likely",
   sampling: "Posterior sampling",
-  rival: "Value-biased, otherwise",
+  rival: "", // by what it does otherwise: see `rivalName`
 };
+
+/** What another biased learner does otherwise. */
+function rivalName(one, other) {
+  if (one.search !== other.search) return other.search === "local" ? "Uphill only" : "Looking everywhere";
+  const growth = { sqrt: "√t", log: "log(1 + t)", constant: "constant" }[other.schedule];
+  return `With ${other.scale === 1 ? "" : `${other.scale} `}${growth} bias`;
+}
 
 class Run {
   /** settings: truth, seed, schedule, scale, search, rival (settings of another biased learner, or null), moves. */
@@ -24,6 +31,7 @@ class Run {
       sampling: new Sampling(model, settings.seed),
     };
     if (settings.rival) this.tracks.rival = new Biased(model, settings.rival);
+    if (settings.rival) NAMES.rival = rivalName(settings, settings.rival);
     for (const [key, learner] of Object.entries(this.tracks)) {
       this.tracks[key] = { learner, state: first, steps: [], seen: [], regret: [0] };
     }
