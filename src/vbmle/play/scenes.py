@@ -145,7 +145,7 @@ def desk() -> Scene:
             "closes the door and works fast",
             "opens the door and works fast",
         ),
-        glyphs=("–", "↑", "=", "⇈"),
+        glyphs=("\N{EN DASH}", "↑", "=", "⇈"),
         unit="euros",
         caption="people inside",
         marks={n: str(n) for n in range(13)},

@@ -11,16 +11,19 @@ class Objective {
   /** counts: how often each kind of transition was seen. */
   constructor(model, counts, ridge, bias, state) {
     Object.assign(this, { model, ridge, bias, state });
-    this.seen = [];
-    counts.forEach((n, kind) => n > 0 && this.seen.push([n, model.kinds[kind]]));
+    this.fixed = false; // whether V is that of one policy instead of the best
+    const seen = [];
+    counts.forEach((n, kind) => n > 0 && seen.push(n, ...model.kinds[kind]));
+    this.seen = Float64Array.from(seen); // how often, and the three features, one after the other
   }
 
   likelihood(theta) {
+    const { seen } = this;
     let sum = 0;
-    for (const [n, phi] of this.seen) {
-      const p = dot(theta, phi, 0);
+    for (let i = 0; i < seen.length; i += 4) {
+      const p = dot(theta, seen, i + 1);
       if (p <= 0) return -Infinity;
-      sum += n * Math.log(p);
+      sum += seen[i] * Math.log(p);
     }
     return sum - 0.5 * this.ridge * dot(theta, theta, 0);
   }
@@ -29,20 +32,26 @@ class Objective {
   at(theta, from) {
     const fit = this.likelihood(theta);
     if (fit === -Infinity || this.bias === 0) return fit;
-    return fit + this.bias * this.model.plan(theta, from)[this.state];
+    return fit + this.bias * (this.fixed ? this.model.valueOf(theta, from) : this.model.plan(theta, from))[this.state];
   }
 
   /** Slope and curvature of f at the theta that was asked about last. */
   bend(theta) {
-    const slope = theta.map((part) => -this.ridge * part);
-    const curve = [0, 1, 2].map((j) => [0, 1, 2].map((k) => (j === k ? -this.ridge : 0)));
-    for (const [n, phi] of this.seen) {
-      const p = dot(theta, phi, 0);
-      for (let j = 0; j < 3; j++) {
-        slope[j] += (n * phi[j]) / p;
-        for (let k = 0; k < 3; k++) curve[j][k] -= (n * phi[j] * phi[k]) / (p * p);
-      }
+    const { seen, ridge } = this, slope = theta.map((part) => -ridge * part);
+    let aa = ridge, bb = ridge, cc = ridge, ab = 0, ac = 0, bc = 0;
+    for (let i = 0; i < seen.length; i += 4) {
+      const p = dot(theta, seen, i + 1), n = seen[i], a = seen[i + 1] / p, b = seen[i + 2] / p, c = seen[i + 3] / p;
+      slope[0] += n * a;
+      slope[1] += n * b;
+      slope[2] += n * c;
+      aa += n * a * a;
+      bb += n * b * b;
+      cc += n * c * c;
+      ab += n * a * b;
+      ac += n * a * c;
+      bc += n * b * c;
     }
+    const curve = [[-aa, -ab, -ac], [-ab, -bb, -bc], [-ac, -bc, -cc]];
     if (this.bias === 0) return { slope, curve };
     const value = this.model.bend(this.state);
     return {
@@ -97,6 +106,12 @@ function stepFrom(theta, shape) {
     face = inside;
   }
   return { step: [0, 0, 0], gain: 0 };
+}
+
+/** How high a climb from theta could lead, by a generous guess: twice what Newton promises, and a bit. */
+function promise(objective, theta, policy) {
+  const f = objective.at(theta, policy);
+  return f === -Infinity ? Infinity : f + 2 * stepFrom(theta, objective.bend(theta)).gain + 0.1;
 }
 
 /** Climb from theta to a local maximum; returns theta, f and the policy that is optimal there. */

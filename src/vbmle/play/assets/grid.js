@@ -23,6 +23,12 @@ class Grid {
     return this.index(i, Math.min(this.N - i, Math.max(0, Math.round(theta[1] * this.N))));
   }
 
+  /** The points up to two steps away from theta. */
+  around(theta) {
+    const ring = (points) => [...new Set(points.flatMap((g) => [g, ...this.neighbours[g]]))];
+    return ring(ring([this.nearest(theta)]));
+  }
+
   /** Points that no neighbour exceeds, the highest first. */
   peaks(heights, most) {
     const found = [];

@@ -93,13 +93,29 @@ class Biased extends Learner {
     const { model } = this, S = model.states;
     const objective = new Objective(model, this.seen(), RIDGE, bias, state);
     if (bias === 0) return this.withoutBias(objective);
-    let best = climb(objective, this.theta, this.policy);
-    if (this.search === "local") return best;
+    if (this.search === "local") return climb(objective, this.theta, this.policy);
     const heights = this.fit.map((fit, g) => fit + bias * model.values[g * S + state]);
     const starts = model.grid.peaks(heights, PEAKS).map((g) => [model.grid.thetas[g], model.policies.subarray(g * S, g * S + S)]);
-    for (const [theta, policy] of [...starts, [this.likely, this.policy]]) {
-      const found = climb(objective, theta, policy);
-      if (found.f > best.f + 1e-12 * (1 + Math.abs(best.f))) best = found;
+    const found = [], near = 1.5 / model.grid.N;
+    for (const [theta, policy] of [...starts, [this.theta, this.policy], [this.likely, this.policy]]) {
+      const known = found.some((peak) => peak.theta.every((part, k) => Math.abs(part - theta[k]) < near));
+      if (!known) found.push(climb(objective, theta, policy));
+    }
+    return this.lobes(objective, found.reduce((best, peak) => (peak.f > best.f + 1e-12 * (1 + Math.abs(best.f)) ? peak : best)));
+  }
+
+  /** Peaks closer than the grid: each belongs to a policy of its own, so climb for those of the points around. */
+  lobes(objective, best) {
+    const { model } = this, S = model.states, tried = new Set([best.policy.join()]);
+    for (const g of model.grid.around(best.theta)) {
+      const policy = model.policies.subarray(g * S, g * S + S);
+      if (tried.has(policy.join())) continue;
+      tried.add(policy.join());
+      objective.fixed = true;
+      const worthIt = promise(objective, model.grid.thetas[g], policy) > best.f;
+      const bound = worthIt ? climb(objective, model.grid.thetas[g], policy) : best;
+      objective.fixed = false;
+      if (bound.f > best.f + 1e-10 * (1 + Math.abs(best.f))) best = climb(objective, bound.theta, policy);
     }
     return best;
   }

@@ -11,6 +11,7 @@ app.load(fromAddress(location.hash, app.scenes) ?? beginning);
 /** What tests ask the page. */
 window.playground = {
   app,
+  luck: (...entropy) => new Luck(...entropy),
   /** The maximiser of likelihood plus bias for transitions [s, a, s'] of a world. */
   estimate(world, seen, state, bias) {
     const model = app.model(app.scenes[world]), learner = new Biased(model, { schedule: "sqrt", scale: 1, search: "global" });

@@ -150,6 +150,13 @@ class Model {
     return this.V;
   }
 
+  /** V, lu and `this.policy` become those of one policy. */
+  valueOf(theta, policy) {
+    this.mix(theta);
+    this.policy.set(policy);
+    return this.evaluate(this.policy);
+  }
+
   /** Slope and curvature of V(state) in theta, for the last plan: z_k = dV/dtheta_k by one solve each. */
   bend(state) {
     const { states: S, actions: A, discount, visits, slopes, lu, policy, V } = this;
