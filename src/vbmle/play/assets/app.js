@@ -82,7 +82,7 @@ class App {
     const busy = this.at.t < this.goal;
     document.body.dataset.busy = busy;
     this.render();
-    showStory(this);
+    if (!busy) showStory(this);
     if (busy) requestAnimationFrame(() => run === this.run && this.pursue());
   }
 
@@ -148,9 +148,7 @@ class App {
     const address = toAddress(this.at);
     if (address === this.address || this.playing) return;
     clearTimeout(this.writing);
-    this.writing = setTimeout(() => {
-      this.address = address;
-      history.replaceState(null, "", address);
-    }, 60);
+    this.address = address;
+    this.writing = setTimeout(() => history.replaceState(null, "", address), 60);
   }
 }

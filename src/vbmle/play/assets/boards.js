@@ -97,7 +97,7 @@ class Boards {
 
   /** Show what each learner does and believes after t steps. */
   update(run, t, watched) {
-    const { scene } = this, gold = ramp("--gold");
+    const { scene } = this, gold = ramp("--gold").text;
     const worth = Object.fromEntries(BOARDS.map((key) => [key, run.worth(key, t)]));
     const all = BOARDS.flatMap((key) => [...worth[key]]), low = Math.min(...all), high = Math.max(...all);
     for (const key of BOARDS) {
@@ -107,12 +107,13 @@ class Boards {
       title.title = `Watch: show what ${NAMES[key].toLowerCase()} believes`;
       tiles.forEach(({ group, rect, glyph }, s) => {
         const share = high > low ? (worth[key][s] - low) / (high - low) : 0;
-        rect.setAttribute("fill", `rgb(${gold[Math.round(255 * share)]})`);
-        glyph.textContent = this.matters[s] ? scene.glyphs[policy[s]] : "";
+        put(rect, "fill", gold[Math.round(255 * share)]);
+        const sign = this.matters[s] ? scene.glyphs[policy[s]] : "";
+        if (glyph.textContent !== sign) glyph.textContent = sign;
         const action = this.matters[s] ? `; plan: ${scene.actions[policy[s]]}` : "";
         const name = `${scene.states[s]}${action}; worth ${short(worth[key][s])}${s === state ? "; here now" : ""}`;
-        group.setAttribute("aria-label", name);
-        if (document.activeElement !== group) group.setAttribute("tabindex", s === state ? 0 : -1);
+        put(group, "aria-label", name);
+        if (document.activeElement !== group) put(group, "tabindex", s === state ? 0 : -1);
       });
       const [x, y] = this.at[state];
       dot.style.transform = `translate(${x * TILE + TILE / 2}px, ${y * TILE + 23}px)`;

@@ -7,10 +7,23 @@ function channels(name) {
   return [1, 3, 5].map((at) => parseInt(text.slice(at, at + 2), 16));
 }
 
-/** A scale of 256 colours from `--low` to the colour of that name. */
+const ramps = new Map();
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => ramps.clear());
+
+/** A scale of 256 colours from `--low` to the colour of that name: as text, and packed as a canvas stores them. */
 function ramp(name) {
-  const low = channels("--low"), high = channels(name);
-  return Array.from({ length: 256 }, (_, i) => low.map((from, c) => Math.round(from + (i / 255) * (high[c] - from))));
+  if (!ramps.has(name)) {
+    const low = channels("--low"), high = channels(name);
+    const scale = Array.from({ length: 256 }, (_, i) => low.map((from, c) => Math.round(from + (i / 255) * (high[c] - from))));
+    const packed = Uint32Array.from(scale, ([red, green, blue]) => (255 << 24) | (blue << 16) | (green << 8) | red);
+    ramps.set(name, { text: scale.map((colour) => `rgb(${colour})`), packed });
+  }
+  return ramps.get(name);
+}
+
+/** Set an attribute where it differs: most of a drawing stays as it is from step to step. */
+function put(element, name, value) {
+  if (element.getAttribute(name) !== String(value)) element.setAttribute(name, value);
 }
 
 /** How bright a height is, from 0 to 1, by how far it lies below the highest, in units of log-likelihood. */

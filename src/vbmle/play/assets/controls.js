@@ -53,6 +53,9 @@ function showStory(app) {
     tab.setAttribute("aria-pressed", each === story);
     return tab;
   });
+  const shown = [id, answer, Boolean(story && answer !== null && t >= story.end)].join();
+  if (shown === $("card").dataset.shown) return;
+  $("card").dataset.shown = shown;
   const focus = [...$("tabs").children].indexOf(document.activeElement);
   $("tabs").replaceChildren(...tabs);
   if (focus >= 0) tabs[focus].focus();

@@ -11,6 +11,7 @@ app.load(fromAddress(location.hash, app.scenes) ?? beginning);
 /** What tests ask the page. */
 window.playground = {
   app,
+  stories: STORIES,
   luck: (...entropy) => new Luck(...entropy),
   /** The maximiser of likelihood plus bias for transitions [s, a, s'] of a world. */
   estimate(world, seen, state, bias) {

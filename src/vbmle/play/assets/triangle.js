@@ -34,24 +34,25 @@ class Heat {
     canvas.width = wide;
     canvas.height = Math.round((HIGH + 2 * edge) * scale);
     this.context = canvas.getContext("2d");
-    this.pixels = [];
+    const pixels = [];
     for (let y = 0; y < canvas.height; y++) for (let x = 0; x < wide; x++) {
       const second = 1 - ((y + 0.5) / scale - edge) / HIGH, third = ((x + 0.5) / scale - edge) / SIDE - second / 2;
       const theta = [1 - second - third, second, third];
-      if (Math.min(...theta) >= 0) this.pixels.push([y * wide + x, ...grid.corners(theta)]);
+      if (Math.min(...theta) >= 0) pixels.push([y * wide + x, ...grid.corners(theta)]);
     }
+    const column = (k, kind) => kind.from(pixels, (pixel) => pixel[k]);
+    this.at = column(0, Uint32Array);
+    this.points = [1, 2, 3].map((k) => column(k, Uint16Array));
+    this.shares = [4, 5, 6].map((k) => column(k, Float32Array));
+    this.image = this.context.createImageData(canvas.width, canvas.height);
   }
 
   paint(bright, colours) {
-    const image = this.context.createImageData(this.context.canvas.width, this.context.canvas.height), { data } = image;
-    for (const [at, a, b, c, u, v, w] of this.pixels) {
-      const [red, green, blue] = colours[Math.round(255 * (u * bright[a] + v * bright[b] + w * bright[c]))];
-      data[4 * at] = red;
-      data[4 * at + 1] = green;
-      data[4 * at + 2] = blue;
-      data[4 * at + 3] = 255;
+    const data = new Uint32Array(this.image.data.buffer), { at, points: [a, b, c], shares: [u, v, w] } = this;
+    for (let i = 0; i < at.length; i++) {
+      data[at[i]] = colours[Math.round(255 * (u[i] * bright[a[i]] + v[i] * bright[b[i]] + w[i] * bright[c[i]]))];
     }
-    this.context.putImageData(image, 0, 0);
+    this.context.putImageData(this.image, 0, 0);
   }
 }
 
@@ -73,7 +74,7 @@ class Triangle {
   show(scene, model) {
     Object.assign(this, { scene, model });
     this.root.innerHTML = "<canvas aria-hidden='true'></canvas>";
-    this.heat = new Heat(this.root.firstChild, model.grid, 2 * 226, true);
+    this.heat = new Heat(this.root.firstChild, model.grid, 320, true);
     for (const thumb of Object.values(this.thumbs)) thumb.heat = new Heat(thumb.canvas, model.grid, 80, false);
     const svg = (this.svg = draw(this.root, "svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "group" }));
     const corners = [[2, HEIGHT - 6, "start"], [WIDTH / 2, 15, "middle"], [WIDTH - 2, HEIGHT - 6, "end"]];
@@ -134,7 +135,7 @@ class Triangle {
     const track = run.tracks[watched], now = track.steps[t], layers = run.layers(watched, t);
     for (const [name, heights] of Object.entries(layers)) {
       const top = heights.reduce((a, b) => Math.max(a, b), -Infinity), bright = heights.map((h) => brightness(top - h));
-      const colours = ramp(HUES[name]), { radio, heat } = this.thumbs[name];
+      const colours = ramp(HUES[name]).packed, { radio, heat } = this.thumbs[name];
       heat.paint(bright, colours);
       radio.checked = name === layer;
       if (name === layer) this.heat.paint(bright, colours);
