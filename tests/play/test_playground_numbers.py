@@ -99,7 +99,9 @@ def test_theta_itself_is_found_within_the_grid(laptop: Opened, scene: Scene):
             near += 1
         else:  # two basins of one height: a tie, which either may break its own way
             apart += 1
-            assert ours["objective"] == pytest.approx(theirs.objective, abs=EXACT * (1 + abs(theirs.objective)))
+            assert ours["objective"] == pytest.approx(
+                theirs.objective, abs=EXACT * (1 + abs(theirs.objective))
+            )
     assert near > apart
 
 

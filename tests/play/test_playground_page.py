@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from playground import PHONE, Opened, browser, laptop, path
 from playwright.sync_api import Browser, Page
@@ -101,7 +102,9 @@ def test_the_address_restores_the_situation_exactly(laptop: Opened, browser: Bro
     assert laptop.tracks()["sampling"]["steps"][17]["state"] == 5
 
 
-@pytest.mark.parametrize("address", ["#", "#world=moon", "#world=trap&truth=2,2,2&t=x&bias=a:b:c&watch=me&moves=1.99,,"])
+@pytest.mark.parametrize(
+    "address", ["#", "#world=moon", "#world=trap&truth=2,2,2&t=x&bias=a:b:c&watch=me&moves=1.99,,"]
+)
 def test_an_address_that_makes_no_sense_is_as_in_the_beginning(laptop: Opened, address: str):
     page = go(laptop, address)
     assert laptop.at()["world"] == "trap"
@@ -132,7 +135,9 @@ def test_the_truth_can_be_dragged(laptop: Opened):
     assert triangle
     page.mouse.move(star["x"] + star["width"] / 2, star["y"] + star["height"] / 2)
     page.mouse.down()
-    page.mouse.move(triangle["x"] + triangle["width"] * 0.3, triangle["y"] + triangle["height"] * 0.8, steps=4)
+    page.mouse.move(
+        triangle["x"] + triangle["width"] * 0.3, triangle["y"] + triangle["height"] * 0.8, steps=4
+    )
     page.mouse.up()
     laptop.settle()
     at = laptop.at()
@@ -144,10 +149,10 @@ def test_the_truth_can_be_dragged(laptop: Opened):
 def test_every_control_has_a_name_and_is_reached_by_tab(laptop: Opened):
     page = go(laptop, "#world=lake&t=3")
     names = page.evaluate(
-        """[...document.querySelectorAll("button, select, input, [role=slider], [role=button], [role=img], [role=radiogroup]")]
+        """[...document.querySelectorAll("button, select, input, [role=slider], [role=button], [role=img]")]
         .filter(one => one.checkVisibility()).map(one => one.getAttribute("aria-label") || one.textContent.trim()
             || [...(one.labels ?? [])].map(label => label.textContent.trim()).join(" ")
-            || document.getElementById(one.getAttribute("aria-labelledby"))?.textContent || "nameless: " + one.outerHTML)"""
+            || "nameless: " + one.outerHTML)"""
     )
     assert [name for name in names if name.startswith("nameless")] == []
     page.evaluate("document.activeElement.blur()")
@@ -155,9 +160,23 @@ def test_every_control_has_a_name_and_is_reached_by_tab(laptop: Opened):
     for _ in range(60):
         page.keyboard.press("Tab")
         reached.add(
-            page.evaluate("document.activeElement.id || document.activeElement.className?.baseVal || document.activeElement.name")
+            page.evaluate(
+                "document.activeElement.id || document.activeElement.className?.baseVal || document.activeElement.name"
+            )
         )
-    controls = {"restart", "back", "play", "forth", "scrub", "speed", "world", "schedule", "scale", "search", "rival"}
+    controls = {
+        "restart",
+        "back",
+        "play",
+        "forth",
+        "scrub",
+        "speed",
+        "world",
+        "schedule",
+        "scale",
+        "search",
+        "rival",
+    }
     assert controls | {"seed", "share", "truth", "tile", "layer"} <= reached
 
 
@@ -203,7 +222,9 @@ def test_reduced_motion_jumps_to_the_answer(browser: Browser, path: Path):
     opened.page.locator("#answers button").first.click()
     opened.settle()
     assert opened.page.locator("#answers .next").count() == 1
-    assert opened.page.evaluate("getComputedStyle(document.querySelector('.here')).transitionProperty") == "none"
+    assert (
+        opened.page.evaluate("getComputedStyle(document.querySelector('.here')).transitionProperty") == "none"
+    )
 
 
 def contrast(one: list[int], other: list[int]) -> float:
@@ -240,10 +261,45 @@ def test_a_step_on_the_largest_world_is_measured(laptop: Opened, record_property
     page = go(laptop, "#world=shop&t=100")
     spent = page.evaluate(
         """() => { const times = [], { app } = playground;
-        for (let i = 0; i < 60; i++) { const start = performance.now(); app.goTo(app.at.t + 1); times.push(performance.now() - start); }
+        for (let i = 0; i < 60; i++) {
+            const start = performance.now();
+            app.goTo(app.at.t + 1);
+            times.push(performance.now() - start);
+        }
         return times.sort((a, b) => a - b) }"""
     )
     laptop.settle()
     record_property("median milliseconds of a step with its drawing", spent[30])
     print(f"median {spent[30]:.1f} ms, slowest {spent[-1]:.1f} ms a step with its drawing")
     assert laptop.at()["t"] == 160
+
+
+@pytest.mark.parametrize(("dimension", "live"), [(3, True), (5, False)])
+def test_a_model_of_your_own_is_shown(browser: Browser, tmp_path: Path, dimension: int, live: bool):
+    """Three base models live, any other number as a recorded run beside the live worlds."""
+    import vbmle
+    from vbmle.play import write
+    from vbmle.play.scenes import own
+
+    world = vbmle.worlds.random_network(9, 2, dimension, seed=2)
+    models = [world.mdp.transition(corner) for corner in np.eye(dimension)]
+    mdp = vbmle.LinearMixtureMDP.from_models(models, rng_reward(), 0.9)
+    weights = np.full(dimension, 1 / dimension)
+    opened = Opened(browser, write(tmp_path / "own.html", own(mdp, weights, "depot <b>")))
+    assert opened.at()["world"] == "own"
+    page = opened.page
+    assert page.locator("#worlds-title").inner_text() == "depot <b>"
+    assert page.locator(".truth").count() == int(live)
+    page.locator(".scrub").fill("25")
+    opened.settle()
+    history = vbmle.simulate(vbmle.MaximumLikelihood(mdp), vbmle.World(mdp, weights), 25, seed=0)
+    regret = page.evaluate("playground.app.run.tracks.likely.regret.slice(1, 26)")
+    np.testing.assert_allclose(regret, history.regret, rtol=0, atol=1e-6)
+    page.locator("#tabs button").first.click()
+    opened.settle()
+    assert page.locator(".truth").count() == 1
+    assert opened.said == []
+
+
+def rng_reward() -> Any:
+    return np.random.default_rng(0).random((9, 2))

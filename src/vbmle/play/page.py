@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
@@ -37,13 +38,11 @@ def page(shown: Sequence[dict[str, Any]], first: str) -> str:
     """The text of the page."""
     assets = files("vbmle.play") / "assets"
     script = "\n".join((assets / f"{name}.js").read_text(encoding="utf-8") for name in SCRIPTS)
-    # "</" would end the script inside a text
-    data = json.dumps({"scenes": shown, "first": first}, separators=(",", ":")).replace("</", "<\\/")
+    # A "<" inside a text could end the script that holds it.
+    data = json.dumps({"scenes": shown, "first": first}, separators=(",", ":")).replace("<", "\\u003c")
     parts = {"style": (assets / "page.css").read_text(encoding="utf-8"), "data": data, "script": script}
     text = (assets / "page.html").read_text(encoding="utf-8")
-    for name, part in parts.items():
-        text = text.replace("{{ " + name + " }}", part, 1)
-    return text
+    return re.sub(r"{{ (\w+) }}", lambda place: parts[place[1]], text)
 
 
 def _data(scene: Scene) -> dict[str, Any]:

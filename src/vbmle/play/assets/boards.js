@@ -2,6 +2,7 @@
 // of its policy, and the learner as a dot.
 
 const TILE = 100, BOARDS = ["likely", "biased", "sampling"];
+const MANY = 120; // of more states only those of the learner that is watched are shown
 const SHAPES = { likely: "●", biased: "◆", sampling: "▲", rival: "◇" };
 
 /** Places for states that have none: in rows as even as can be, none wider than `most`. */
@@ -24,7 +25,7 @@ class Boards {
     this.at = scene.at.length ? scene.at : inRows(scene.states.length, this.most);
     const wide = Math.max(...this.at.map(([x]) => x)) + 1, high = Math.max(...this.at.map(([, y]) => y)) + 1;
     this.rows = !scene.at.length || wide / high > 2.5;
-    this.root.className = this.rows ? "rows" : "square";
+    this.root.className = scene.states.length > MANY ? "rows large" : this.rows ? "rows" : "square";
     this.root.replaceChildren();
     this.parts = {};
     for (const key of BOARDS) this.parts[key] = this.board(key, wide, high);
@@ -32,8 +33,8 @@ class Boards {
 
   /** How many states fit into a row: tiles stay large enough for a finger, unless there are very many. */
   inRow(scene) {
-    const least = scene.states.length > 60 ? 22 : 34;
-    return Math.max(4, Math.min(scene.states.length > 60 ? 40 : 13, Math.floor(this.root.clientWidth / least)));
+    const [most, least] = scene.states.length > MANY ? [48, 14] : scene.states.length > 60 ? [40, 22] : [13, 34];
+    return Math.max(4, Math.min(most, Math.floor(this.root.clientWidth / least)));
   }
 
   fits(scene) {
@@ -104,6 +105,7 @@ class Boards {
       const { title, lost, tiles, dot } = this.parts[key], track = run.tracks[key], { state, policy } = track.steps[t];
       lost.textContent = `lost ${short(track.regret[t])}`;
       title.setAttribute("aria-pressed", key === watched);
+      title.parentNode.classList.toggle("watched", key === watched);
       title.title = `Watch: show what ${NAMES[key].toLowerCase()} believes`;
       tiles.forEach(({ group, rect, glyph }, s) => {
         const share = high > low ? (worth[key][s] - low) / (high - low) : 0;

@@ -47,7 +47,8 @@ function short(value) {
   const size = Math.abs(value);
   if (size >= 1000) return Math.round(value).toLocaleString("en");
   if (size >= 100) return value.toFixed(0);
-  return size === 0 ? "0" : size >= 10 ? value.toFixed(1) : value.toFixed(2);
+  if (size < 0.005) return size < 1e-9 ? "0" : "under 0.01";
+  return size >= 10 ? value.toFixed(1) : value.toFixed(2);
 }
 
 const percent = (part) => `${Math.round(100 * part)}%`;

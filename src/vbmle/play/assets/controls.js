@@ -53,14 +53,15 @@ function showStory(app) {
     tab.setAttribute("aria-pressed", each === story);
     return tab;
   });
-  const shown = [id, answer, Boolean(story && answer !== null && t >= story.end)].join();
+  const shown = [app.scene.key, id, answer, Boolean(story && answer !== null && t >= story.end)].join();
   if (shown === $("card").dataset.shown) return;
   $("card").dataset.shown = shown;
   const focus = [...$("tabs").children].indexOf(document.activeElement);
   $("tabs").replaceChildren(...tabs);
   if (focus >= 0) tabs[focus].focus();
   const over = story && answer !== null && t >= story.end;
-  $("question").textContent = over ? "" : story?.question ?? "Free play: change anything below, drag the truth, click a square. Or open one of the stories.";
+  $("question").textContent = over ? "" : story?.question ?? (app.scene.recorded ? "A recorded run: play it, or step through it. Or open one of the stories, which are live."
+    : "Free play: change anything below, drag the truth, click a square. Or open one of the stories.");
   const guesses = (story?.answers ?? []).map((text, i) => {
     const guess = button(text, () => guessed(app, story, i));
     guess.setAttribute("aria-pressed", i === answer);
