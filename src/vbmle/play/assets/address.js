@@ -7,8 +7,8 @@ const learnerText = ({ schedule, scale, search }) => [schedule, scale, search].j
 
 function readLearner(text) {
   const [schedule, scale, search] = (text ?? "").split(":");
-  const known = schedule in SCHEDULES && Number(scale) >= 0 && Number.isFinite(Number(scale)) && ["global", "local"].includes(search);
-  return known ? { schedule, scale: Number(scale), search } : null;
+  const size = Number(scale), known = schedule in SCHEDULES && size >= 0 && Number.isFinite(size);
+  return known && ["global", "local"].includes(search) ? { schedule, scale: Number(scale), search } : null;
 }
 
 /** The settings of a world as it comes. */
@@ -27,7 +27,8 @@ function toAddress(at) {
     story: at.story, answer: at.answer,
   };
   const given = Object.entries(parts).filter(([, value]) => value !== null && value !== "");
-  return "#" + given.map(([name, value]) => `${name}=${encodeURIComponent(value).replaceAll("%2C", ",").replaceAll("%3A", ":")}`).join("&");
+  const plain = (value) => encodeURIComponent(value).replaceAll("%2C", ",").replaceAll("%3A", ":");
+  return "#" + given.map(([name, value]) => `${name}=${plain(value)}`).join("&");
 }
 
 /** Settings from an address; `scenes` by key. Null where it names no world. */
@@ -37,7 +38,8 @@ function fromAddress(hash, scenes) {
   const at = startOf(scene), take = (name, valid, value) => valid && (at[name] = value);
   const count = (name) => (/^\d{1,15}$/.test(given.get(name) ?? "") ? Number(given.get(name)) : null);
   const truth = (given.get("truth") ?? "").split(",").map(Number);
-  const mixture = truth.length === 3 && truth.every((part) => part >= 0) && Math.abs(truth[0] + truth[1] + truth[2] - 1) < 1e-9;
+  const sum = truth.reduce((total, part) => total + part, 0);
+  const mixture = truth.length === 3 && truth.every((part) => part >= 0) && Math.abs(sum - 1) < 1e-9;
   take("truth", mixture && !scene.recorded, truth);
   take("seed", count("seed") !== null, count("seed"));
   take("t", count("t") !== null, Math.min(count("t"), scene.horizon));

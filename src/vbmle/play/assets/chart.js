@@ -22,11 +22,13 @@ class Chart {
     draw(svg, "line", { class: "now", x1: x(t), x2: x(t), y1: top, y2: bottom });
     draw(svg, "text", { x: left, y: high - 6 }, "step 0");
     draw(svg, "text", { x: right, y: high - 6, "text-anchor": "end" }, `${last}`);
-    const curve = (track, from, to) => track.regret.slice(from, to + 1).map((v, i) => `${x(from + i).toFixed(1)},${y(v).toFixed(1)}`).join(" ");
+    const point = (step, value) => `${x(step).toFixed(1)},${y(value).toFixed(1)}`;
+    const curve = (track, from, to) => track.regret.slice(from, to + 1).map((lost, i) => point(from + i, lost)).join(" ");
     for (const [key, track] of entries) {
       const looks = { "stroke-dasharray": DASHES[key] };
       draw(svg, "polyline", { ...looks, class: `curve ${key}`, points: curve(track, 0, t) });
-      if (t < run.length) draw(svg, "polyline", { ...looks, class: `curve rest ${key}`, points: curve(track, t, run.length) });
+      const rest = { ...looks, class: `curve rest ${key}` };
+      if (t < run.length) draw(svg, "polyline", { ...rest, points: curve(track, t, run.length) });
     }
     this.labels(entries, t, x, y, { left, right, bottom, top });
     const said = entries.map(([key, track]) => `${NAMES[key]} ${short(track.regret[t])}`).join(", ");

@@ -1,6 +1,6 @@
 // The parts of the page around the drawings: stories, buttons, settings, keys.
 
-const SCALES = (exponent) => Math.pow(10, exponent / 4);
+const chosenScale = () => Number(Math.pow(10, $("scale").value / 4).toPrecision(2)); // four steps to a factor of ten
 const RIVALS = { "": "nobody", "log:1:global": "log(1 + t)", "sqrt:1:global": "√t", "sqrt:1:local": "√t, uphill only", "sqrt:0.1:global": "0.1 √t" };
 
 /** Names and signs of a world. */
@@ -9,7 +9,8 @@ function describeScene(scene) {
   $("about").textContent = scene.about;
   const signs = scene.glyphs.map((glyph, a) => `<b>${glyph}</b> ${escaped(scene.actions[a])}`);
   const tint = "Gold: what the learner believes a state is worth.";
-  $("glyphs").innerHTML = [scene.caption && `Squares: ${scene.caption}.`, signs.length <= 12 && `${signs.join(" · ")}.`, tint].filter(Boolean).join(" ");
+  const parts = [scene.caption && `Squares: ${scene.caption}.`, signs.length <= 12 && `${signs.join(" · ")}.`, tint];
+  $("glyphs").innerHTML = parts.filter(Boolean).join(" ");
 }
 
 function escaped(text) {
@@ -118,9 +119,9 @@ function connect(app) {
   $("schedule").addEventListener("change", () => app.change({ ...free, schedule: $("schedule").value }));
   $("search").addEventListener("change", () => app.change({ ...free, search: $("search").value }));
   $("rival").addEventListener("change", () => app.change({ ...free, rival: readLearner($("rival").value) }));
-  $("scale").addEventListener("change", () => app.change({ ...free, scale: Number(SCALES(Number($("scale").value)).toPrecision(2)) }));
-  $("scale").addEventListener("input", () => ($("scale-shown").textContent = Number(SCALES(Number($("scale").value)).toPrecision(2))));
-  $("seed").addEventListener("change", () => app.change({ ...free, seed: Math.max(0, Math.floor(Number($("seed").value)) || 0) }));
+  $("scale").addEventListener("change", () => app.change({ ...free, scale: chosenScale() }));
+  $("scale").addEventListener("input", () => ($("scale-shown").textContent = chosenScale()));
+  $("seed").addEventListener("change", () => app.change({ ...free, seed: Math.max(0, Math.floor($("seed").value) || 0) }));
   $("share").addEventListener("click", () => copyLink(app));
   document.addEventListener("keydown", (event) => keys(app, event));
   addEventListener("hashchange", () => {
@@ -135,9 +136,10 @@ function keys(app, event) {
   const busy = event.target.closest("input, select, [role=slider]");
   if (busy || event.ctrlKey || event.altKey || event.metaKey) return;
   if (event.key === " " && event.target.closest("button, a")) return;
-  const press = { " ": () => app.toggle(), ArrowRight: () => app.step(1), ArrowLeft: () => app.step(-1), Home: () => app.step(-Infinity) }[event.key];
-  if (!press) return;
-  press();
+  const steps = { ArrowRight: 1, ArrowLeft: -1, Home: -Infinity }[event.key];
+  if (event.key === " ") app.toggle();
+  else if (steps) app.step(steps);
+  else return;
   event.preventDefault();
 }
 

@@ -12,13 +12,8 @@ class Learner {
     this.fit = Float64Array.from(model.grid.thetas, (theta) => -0.5 * RIDGE * dot(theta, theta, 0));
     this.likely = CENTRE;
     this.theta = CENTRE;
-    this.policy = Uint8Array.from(model.plan(CENTRE, new Uint8Array(model.states).map((_, s) => this.anyAction(s))) && model.policy);
-  }
-
-  anyAction(state) {
-    let a = 0;
-    while (!this.model.allowed[state * this.model.actions + a]) a++;
-    return a;
+    this.policy = new Uint8Array(model.states).map((_, s) => model.firstAction(s));
+    this.planFor(CENTRE);
   }
 
   /** Learn from one transition, by its index. */
@@ -95,13 +90,15 @@ class Biased extends Learner {
     if (bias === 0) return this.withoutBias(objective);
     if (this.search === "local") return climb(objective, this.theta, this.policy);
     const heights = this.fit.map((fit, g) => fit + bias * model.values[g * S + state]);
-    const starts = model.grid.peaks(heights, PEAKS).map((g) => [model.grid.thetas[g], model.policies.subarray(g * S, g * S + S)]);
+    const peaks = model.grid.peaks(heights, PEAKS);
+    const starts = peaks.map((g) => [model.grid.thetas[g], model.policies.subarray(g * S, g * S + S)]);
     const found = [], near = 1.5 / model.grid.N;
     for (const [theta, policy] of [...starts, [this.theta, this.policy], [this.likely, this.policy]]) {
       const known = found.some((peak) => peak.theta.every((part, k) => Math.abs(part - theta[k]) < near));
       if (!known) found.push(climb(objective, theta, policy));
     }
-    return this.lobes(objective, found.reduce((best, peak) => (peak.f > best.f + 1e-12 * (1 + Math.abs(best.f)) ? peak : best)));
+    const higher = (one, other) => (other.f > one.f + 1e-12 * (1 + Math.abs(one.f)) ? other : one);
+    return this.lobes(objective, found.reduce(higher));
   }
 
   /** Peaks closer than the grid: each belongs to a policy of its own, so climb for those of the points around. */

@@ -19,15 +19,17 @@ window.playground = {
     for (const [s, a, to] of seen) learner.observe(model.find(s, a, to));
     learner.mostLikely();
     const { theta, f, policy } = learner.maximise(state, bias);
-    const all = new Objective(model, learner.counts, RIDGE, 0, state).likelihood(theta) - new Objective(model, learner.seen(), RIDGE, 0, state).likelihood(theta);
-    return { theta, objective: f + all, policy: [...policy], likely: learner.likely };
+    const fit = (counts) => new Objective(model, counts, RIDGE, 0, state).likelihood(theta);
+    const known = fit(learner.counts) - fit(learner.seen()); // what is the same under every theta
+    return { theta, objective: f + known, policy: [...policy], likely: learner.likely };
   },
   /** The path, decisions and regret of every learner of the run on show. */
   tracks() {
     const { run } = app;
-    return Object.fromEntries(Object.entries(run.tracks).map(([key, { steps, regret }]) => [key, {
-      regret: regret.slice(1),
-      steps: steps.slice(0, run.length).map(({ state, action, next, theta, policy, bias }) => ({ state, action, next, theta: [...theta], policy: [...policy], bias })),
-    }]));
+    const plain = ({ state, action, next, theta, policy, bias }) =>
+      ({ state, action, next, theta: [...theta], policy: [...policy], bias });
+    const entries = Object.entries(run.tracks).map(([key, { steps, regret }]) =>
+      [key, { regret: regret.slice(1), steps: steps.slice(0, run.length).map(plain) }]);
+    return Object.fromEntries(entries);
   },
 };

@@ -47,9 +47,15 @@ class Model {
     const rows = [];
     for (let a = 0; a < this.actions; a++) {
       const row = state * this.actions + a, from = this.indptr[row], to = this.indptr[row + 1];
-      if (this.allowed[row]) rows.push([this.successor.slice(from, to), this.phi.slice(3 * from, 3 * to), this.reward.slice(3 * row, 3 * row + 3)].join(";"));
+      const parts = [this.successor.slice(from, to), this.phi.slice(3 * from, 3 * to), this.reward.slice(3 * row, 3 * row + 3)];
+      if (this.allowed[row]) rows.push(parts.join(";"));
     }
     return rows.some((row) => row !== rows[0]);
+  }
+
+  /** The first action that a state has. */
+  firstAction(state) {
+    return this.allowed.indexOf(1, state * this.actions) - state * this.actions;
   }
 
   /** The index of a transition. */
@@ -173,7 +179,9 @@ class Model {
     slopes.forEach((z) => solve(lu, S, z));
     const half = slopes.map((_, j) => slopes.map((z) => {
       let sum = 0;
-      for (let s = 0; s < S; s++) if (visits[s] > 1e-15) sum += visits[s] * this.aheadIn(s * A + policy[s], j, z);
+      for (let s = 0; s < S; s++) {
+        if (visits[s] > 1e-15) sum += visits[s] * this.aheadIn(s * A + policy[s], j, z);
+      }
       return discount * sum;
     }));
     return { slope, curve: half.map((line, j) => line.map((value, k) => value + half[k][j])) };

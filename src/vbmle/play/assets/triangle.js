@@ -5,6 +5,7 @@ const SIDE = 400, HIGH = SIDE * Math.sqrt(3) / 2, EDGE = 26; // in units of the 
 const WIDTH = SIDE + 2 * EDGE, HEIGHT = HIGH + 2 * EDGE;
 const LAYERS = { likelihood: "likelihood", bias: "bias to value", sum: "their sum" };
 const TRAIL = 60;
+const MARKS = { biased: "M0-12L11 0L0 12L-11 0Z", sampling: "M0-11L11 9L-11 9Z", likely: "M-9 0A9 9 0 1 0 9 0A9 9 0 1 0-9 0Z" };
 
 /** Where theta stands: the first model left, the second at the top, the third right. */
 function place(theta) {
@@ -57,7 +58,7 @@ class Heat {
 }
 
 class Triangle {
-  /** move(theta): the truth is dragged; drop(theta): it was let go; pick(layer). */
+  /** drop(theta): the truth was dragged there; pick(layer): that layer is to be shown large. */
   constructor(root, layers, { drop, pick }) {
     Object.assign(this, { root, drop });
     this.thumbs = {};
@@ -78,7 +79,9 @@ class Triangle {
     for (const thumb of Object.values(this.thumbs)) thumb.heat = new Heat(thumb.canvas, model.grid, 80, false);
     const svg = (this.svg = draw(this.root, "svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "group" }));
     const corners = [[2, HEIGHT - 6, "start"], [WIDTH / 2, 15, "middle"], [WIDTH - 2, HEIGHT - 6, "end"]];
-    corners.forEach(([x, y, anchor], k) => draw(svg, "text", { class: "corner", x, y, "text-anchor": anchor }, `all ${scene.models[k]}`));
+    corners.forEach(([x, y, anchor], k) => {
+      draw(svg, "text", { class: "corner", x, y, "text-anchor": anchor }, `all ${scene.models[k]}`);
+    });
     this.borders = draw(svg, "g", { "aria-hidden": true });
     this.trails = draw(svg, "g", { "aria-hidden": true });
     this.likely = draw(svg, "circle", { class: "point likely", r: 8 });
@@ -126,15 +129,17 @@ class Triangle {
     this.real = theta;
     this.truth.setAttribute("transform", `translate(${place(theta)})`);
     const said = this.scene.models.map((name, k) => `${name} ${percent(theta[k])}`).join(", ");
-    const names = { "aria-label": "The truth: arrow keys move it", "aria-valuetext": said, "aria-valuenow": Math.round(100 * theta[1]) };
-    for (const [name, value] of Object.entries(names)) this.truth.setAttribute(name, value);
+    this.truth.setAttribute("aria-label", "The truth: arrow keys move it");
+    this.truth.setAttribute("aria-valuetext", said);
+    this.truth.setAttribute("aria-valuenow", Math.round(100 * theta[1]));
   }
 
   /** Show what a learner believes after t steps. */
   update(run, t, watched, layer) {
     const track = run.tracks[watched], now = track.steps[t], layers = run.layers(watched, t);
     for (const [name, heights] of Object.entries(layers)) {
-      const top = heights.reduce((a, b) => Math.max(a, b), -Infinity), bright = heights.map((h) => brightness(top - h));
+      const top = heights.reduce((a, b) => Math.max(a, b), -Infinity);
+      const bright = heights.map((height) => brightness(top - height));
       const colours = ramp(HUES[name]).packed, { radio, heat } = this.thumbs[name];
       heat.paint(bright, colours);
       radio.checked = name === layer;
@@ -150,13 +155,13 @@ class Triangle {
     this.likely.setAttribute("cx", x);
     this.likely.setAttribute("cy", y);
     this.likely.style.display = watched === "likely" ? "none" : "";
-    const shape = { biased: "M0-12L11 0L0 12L-11 0Z", sampling: "M0-11L11 9L-11 9Z", likely: "M-9 0A9 9 0 1 0 9 0A9 9 0 1 0-9 0Z" };
-    this.chosen.setAttribute("d", shape[watched]);
+    this.chosen.setAttribute("d", MARKS[watched]);
     this.chosen.setAttribute("class", `point ${watched}`);
     this.chosen.setAttribute("transform", `translate(${place(now.theta)})`);
     this.setTruth(run.settings.truth);
     const said = (theta) => this.scene.models.map((name, k) => `${name} ${percent(theta[k])}`).join(", ");
-    this.svg.setAttribute("aria-label", `Triangle of mixtures. Most likely: ${said(now.likely)}. Planned for: ${said(now.theta)}.`);
+    const beliefs = `Most likely: ${said(now.likely)}. Planned for: ${said(now.theta)}.`;
+    this.svg.setAttribute("aria-label", `Triangle of mixtures. ${beliefs}`);
   }
 
   trail(thetas, key) {
