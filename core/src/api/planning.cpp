@@ -3,29 +3,75 @@
 #include "climbing/objective.hpp"
 #include "model/build_model.hpp"
 #include "planning/bellman.hpp"
-#include "planning/policy_iteration.hpp"
+#include "planning/known_model.hpp"
+#include "planning/planner.hpp"
 #include "planning/sweeps.hpp"
 
 using namespace vb;
 
 struct vb_planner {
-    const KnownModel& known;
     Arena arena;
     Planner planner;
-    Vector p;
+    vb_planner_arrays at;
 
-    vb_planner(const KnownModel& known_, bool factors)
-        : known(known_), planner(make_planner(arena, known_.model, factors)),
-          p(arena.take<double>(known_.model.num_transitions)) {}
+    const Model& model() const { return *planner.model; }
 };
 
 namespace {
 
-bool allowed_policy(const Model& model, const int64_t* policy) {
+void lay_out(vb_planner& made, const Model& model) {
+    Arena& arena = made.arena;
+    made.at.theta = arena.take<double>(model.features.dimension).data;
+    made.at.p = arena.take<double>(model.num_transitions).data;
+    made.at.policy = arena.take<Index>(model.num_states).data;
+    made.at.V = arena.take<double>(model.num_states).data;
+    made.at.next = arena.take<double>(model.num_states).data;
+    made.at.Q = made.planner.Q.data;
+    made.at.visits = arena.take<double>(model.num_states).data;
+    made.at.gradient = arena.take<double>(model.features.dimension).data;
+    made.at.error = arena.take<double>(1).data;
+    made.at.change = arena.take<double>(2).data;
+}
+
+// Python can write the policy: no action out of range may reach a loop.
+bool in_range(const vb_planner& planner) {
+    const Model& model = planner.model();
     for (Index s = 0; s < model.num_states; ++s) {
-        if (policy[s] < 0 || policy[s] >= model.num_actions) return false;
+        if (planner.at.policy[s] < 0 || planner.at.policy[s] >= model.num_actions) return false;
     }
     return true;
+}
+
+bool allowed(const vb_planner& planner, Index state) {
+    const Model& model = planner.model();
+    return model.reward[model.pair(state, planner.at.policy[state])] != -kInfinity;
+}
+
+bool all_allowed(const vb_planner& planner) {
+    for (Index s = 0; s < planner.model().num_states; ++s) {
+        if (!allowed(planner, s)) return false;
+    }
+    return true;
+}
+
+bool make_allowed(vb_planner& planner) {
+    if (!in_range(planner)) return false;
+    for (Index s = 0; s < planner.model().num_states; ++s) {
+        for (Index a = 0; !allowed(planner, s); ++a) planner.at.policy[s] = a;
+    }
+    return true;
+}
+
+bool fits(const vb_planner* planner) { return in_range(*planner) && all_allowed(*planner); }
+
+bool is_state(const vb_planner* planner, Index state) { return state >= 0 && state < planner->model().num_states; }
+
+bool may_sweep(const vb_planner* planner, double tolerance, Index most) {
+    return !planner->planner.factors() && tolerance > 0.0 && most >= 1;
+}
+
+vb_status judged(const vb_planner* planner, double tolerance) {
+    return *planner->at.error <= tolerance ? VB_OK : VB_OUT_OF_ITERATIONS;
 }
 
 }  // namespace
@@ -33,62 +79,106 @@ bool allowed_policy(const Model& model, const int64_t* policy) {
 extern "C" {
 
 vb_status vb_planner_new(const vb_model* model, int32_t factors, vb_planner** planner) {
-    if (model == nullptr || planner == nullptr) return VB_BAD_ARGUMENT;
-    vb_planner* made = make_handle<vb_planner>(model->known, factors != 0);
-    if (made == nullptr || made->arena.failed()) {
+    if (planner == nullptr) return VB_BAD_ARGUMENT;
+    *planner = nullptr;
+    if (model == nullptr || !rewards_fit(model->known.model)) return VB_BAD_ARGUMENT;
+    vb_planner* made = make_handle<vb_planner>();
+    if (made == nullptr) return VB_OUT_OF_MEMORY;
+    made->planner = make_planner(made->arena, model->known.model, factors != 0);
+    lay_out(*made, model->known.model);
+    if (made->arena.failed()) {
         free_handle(made);
         return VB_OUT_OF_MEMORY;
     }
+    first_allowed(model->known.model, made->at.policy);
     *planner = made;
     return VB_OK;
 }
 
 void vb_planner_free(vb_planner* planner) { free_handle(planner); }
 
-vb_status vb_planner_optimal(vb_planner* planner, const double* p, int64_t* policy, double* V, double* error) {
-    if (!allowed_policy(planner->known.model, policy)) return VB_BAD_ARGUMENT;
-    *error = optimal_value(planner->planner, p, policy, V);
+vb_status vb_planner_look(vb_planner* planner, vb_planner_arrays* arrays) {
+    *arrays = planner->at;
     return VB_OK;
 }
 
-vb_status vb_planner_optimal_at(vb_planner* planner, const double* theta, int64_t* policy, double* V, double* error) {
-    probabilities(planner->known.model.features, theta, planner->p.data);
-    return vb_planner_optimal(planner, planner->p.data, policy, V, error);
-}
-
-vb_status vb_planner_iterate(vb_planner* planner, const double* p, double tolerance, int64_t most, int64_t* policy,
-                             double* V, double* error) {
-    if (!allowed_policy(planner->known.model, policy)) return VB_BAD_ARGUMENT;
-    if (planner->planner.factors()) {
-        *error = policy_iteration(planner->planner, p, policy, V) / (1.0 - planner->known.model.discount);
-    } else {
-        *error = modified_policy_iteration(planner->planner, p, {tolerance, 20, most}, policy, V);
-    }
+vb_status vb_planner_assemble(vb_planner* planner) {
+    probabilities(planner->model().features, planner->at.theta, planner->at.p);
     return VB_OK;
 }
 
-vb_status vb_planner_evaluate(vb_planner* planner, const double* p, const int64_t* policy, double* V) {
-    if (!allowed_policy(planner->known.model, policy)) return VB_BAD_ARGUMENT;
-    held_value(planner->planner, p, policy, V);
+vb_status vb_planner_optimal(vb_planner* planner) {
+    if (!make_allowed(*planner)) return VB_BAD_ARGUMENT;
+    *planner->at.error = optimal_value(planner->planner, planner->at.p, planner->at.policy, planner->at.V);
     return VB_OK;
 }
 
-vb_status vb_planner_sweep(vb_planner* planner, const double* p, const double* V, double* out, int64_t* policy,
-                           double* range) {
-    if (!allowed_policy(planner->known.model, policy)) return VB_BAD_ARGUMENT;
-    const Range found = bellman_sweep(planner->planner, p, V, out, policy);
-    range[0] = found.low;
-    range[1] = found.high;
+vb_status vb_planner_iterate(vb_planner* planner, double tolerance, int64_t most_sweeps) {
+    if (!may_sweep(planner, tolerance, most_sweeps) || !make_allowed(*planner)) return VB_BAD_ARGUMENT;
+    const SweepLimits limits{tolerance, 20, most_sweeps};
+    *planner->at.error =
+        modified_policy_iteration(planner->planner, planner->at.p, limits, planner->at.policy, planner->at.V);
+    return judged(planner, tolerance);
+}
+
+vb_status vb_planner_evaluate(vb_planner* planner) {
+    if (!fits(planner)) return VB_BAD_ARGUMENT;
+    *planner->at.error = held_value(planner->planner, planner->at.p, planner->at.policy, planner->at.V);
     return VB_OK;
 }
 
-vb_status vb_planner_gradient(vb_planner* planner, const double* theta, int64_t state, int64_t* policy, double* V, double* g) {
-    double error = 0.0;
-    const vb_status status = vb_planner_optimal_at(planner, theta, policy, V, &error);
-    if (status != VB_OK) return status;
-    fill(g, planner->known.set.dimension, 0.0);
-    add_value_gradient(planner->planner, planner->p.data, policy, V, {state, 1.0, planner->planner.next.data, g});
+vb_status vb_planner_evaluate_to(vb_planner* planner, double tolerance, int64_t most_sweeps) {
+    if (!may_sweep(planner, tolerance, most_sweeps) || !fits(planner)) return VB_BAD_ARGUMENT;
+    const SweepLimits limits{tolerance, 20, most_sweeps};
+    *planner->at.error = evaluate_by_sweeps(planner->planner, planner->at.p, limits, planner->at.policy, planner->at.V);
+    return judged(planner, tolerance);
+}
+
+vb_status vb_planner_sweep(vb_planner* planner) {
+    if (!in_range(*planner)) return VB_BAD_ARGUMENT;
+    const vb_planner_arrays& at = planner->at;
+    const Range change = bellman_sweep(planner->planner, at.p, at.V, at.next, at.policy);
+    at.change[0] = change.low;
+    at.change[1] = change.high;
     return VB_OK;
+}
+
+vb_status vb_planner_settle(vb_planner* planner) {
+    action_values(planner->planner, planner->at.p, planner->at.V);
+    lowest_best(planner->model(), planner->at.Q, planner->at.policy);
+    return VB_OK;
+}
+
+vb_status vb_planner_visits(vb_planner* planner, int64_t state) {
+    if (!is_state(planner, state) || !fits(planner)) return VB_BAD_ARGUMENT;
+    occupancy(planner->planner, planner->at.p, planner->at.policy, state, planner->at.visits);
+    return VB_OK;
+}
+
+vb_status vb_planner_solve(vb_planner* planner, double* X, int64_t columns, double accuracy) {
+    if (X == nullptr || columns < 1 || !(accuracy > 0.0) || !fits(planner)) return VB_BAD_ARGUMENT;
+    const Matrix all{X, planner->model().num_states, columns};
+    solve_columns(planner->planner, planner->at.p, planner->at.policy, all, accuracy);
+    return VB_OK;
+}
+
+vb_status vb_planner_floor(vb_planner* planner, int64_t state) {
+    if (!is_state(planner, state) || !make_allowed(*planner)) return VB_BAD_ARGUMENT;
+    const vb_planner_arrays& at = planner->at;
+    const Model& model = planner->model();
+    probabilities(model.features, at.theta, at.p);
+    *at.error = optimal_value(planner->planner, at.p, at.policy, at.V);
+    fill(at.gradient, model.features.dimension, 0.0);
+    add_value_gradient(planner->planner, at.p, at.policy, at.V, {state, 1.0, at.visits, at.gradient});
+    return VB_OK;
+}
+
+int64_t vb_planner_broken_pair(const vb_planner* planner) { return broken_pair(planner->planner, planner->at.p); }
+
+double vb_sweep_precision(double discount) { return sweep_precision(discount); }
+
+double vb_rounding_of_values(double discount, double largest_reward) {
+    return rounding_of_values(discount, &largest_reward, 1);
 }
 
 }  // extern "C"

@@ -120,6 +120,7 @@ vb_status vb_solver_fields(vb_solver* solver, vb_solver_view* view) {
     Pool& pool = solver->solver.pool;
     *view = {pool.y.data,          pool.theta.data,  pool.V.data,         pool.policy.data,    pool.active.data,
              pool.num_active.data, pool.result.data, pool.status.data,  pool.iterations.data, pool.evaluated.data,
+             pool.factored.data, pool.factors.data,    pool.factors.cols,
              pool.size,            solver->solver.turn};
     return VB_OK;
 }

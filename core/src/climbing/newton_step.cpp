@@ -50,7 +50,8 @@ bool find_newton_step(const Problem& problem, Point& at, Workspace& work) {
         if (!with_value && kind != Curvature::concave) continue;
         at.num_active[0] = known;
         choose_curvature(problem, at, kind, work);
-        if (solve_block(problem, 0, work.dense.B, known, at, work) == QpStatus::solved) return true;
+        at.factored = solve_block(problem, 0, work.dense.B, known, at, work) == QpStatus::solved;
+        if (at.factored) return true;
     }
     at.num_active[0] = 0;
     fill(work.step.data, m, 0.0);

@@ -21,6 +21,8 @@ struct Pool {
     View<std::uint8_t> evaluated;  // (places + 1,) whether p, policy, V and lu belong to theta
     Matrix p;                    // (places + 1 or 1, transitions)
     Vector lu;                   // as many (S, S)
+    Matrix factors;              // (places + 1, 2 free^2) frame and upper of the last program, or empty
+    View<std::uint8_t> factored;   // (places + 1,) whether they belong to the active facets
     bool own_evaluations = true; // whether every place has p and lu of its own
     Index resident = 0;          // otherwise the place that they belong to
 };

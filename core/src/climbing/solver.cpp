@@ -7,6 +7,9 @@ namespace vb {
 
 namespace {
 
+constexpr Index kOften = 64;    // turns up to which a start and a policy are tried in each
+constexpr Index kRarely = 512;  // turns up to which they take turns; from then on every second one is left out
+
 // The first action that is allowed in every state, where a policy has to begin.
 void first_policy(const Model& model, Index* policy) {
     for (Index s = 0; s < model.num_states; ++s) {
@@ -24,9 +27,18 @@ void find_likely(Solver& solver, const Objective& objective) {
     concave.bias = 0.0;
     fill(pool.y[scratch], pool.y.cols, 0.0);
     fill<Index>(pool.num_active[scratch], pool.num_active.cols, 0);
-    pool.evaluated[scratch] = 0;
+    pool.evaluated[scratch] = pool.factored[scratch] = 0;
     climb_at(solver.problem(concave), pool, scratch, solver.work);
     copy(pool.y[scratch], pool.y.cols, solver.likely.data);
+}
+
+// One start and one policy more, in turn. The problem changes by ever less from call to call, so that looking again may
+// become rarer, too.
+void explore(Solver& solver, const Problem& problem) {
+    const Index turn = solver.turn;
+    const Index pause = turn < kOften ? 1 : turn < kRarely ? 2 : 4;  // between two starts; policies are tried in between
+    if (turn % pause == 0) try_one_start(problem, solver.pool, solver.starts, turn / pause, solver.work);
+    if (turn % pause == pause / 2) try_one_switch(problem, solver.pool, solver.starts, turn / pause, solver.work);
 }
 
 bool finite(const double* x, Index n) {
@@ -75,11 +87,15 @@ bool result_fits(const Pool& pool, Index k) {
     return !std::isnan(result[0]) && !std::isnan(result[1]) && !std::isnan(result[2]) && pool.iterations[k] >= 0;
 }
 
+bool factors_fit(const Pool& pool, Index k) {
+    return !pool.factored[k] || (!pool.factors.empty() && finite(pool.factors[k], pool.factors.cols));
+}
+
 bool place_fits(const Solver& solver, Index k) {
     const Pool& pool = solver.pool;
     return finite(pool.y[k], pool.y.cols) && finite(pool.V[k], pool.V.cols) && result_fits(pool, k) &&
            policy_fits(solver.known.model, pool.policy[k]) && active_facets_fit(solver, k) &&
-           inside(solver.known.set, pool.y[k]);
+           factors_fit(pool, k) && inside(solver.known.set, pool.y[k]);
 }
 
 bool pool_fits(const Solver& solver, Index size) {
@@ -102,6 +118,7 @@ void reset(Solver& solver) {
     fill(pool.status.data, n, static_cast<std::int32_t>(Status::no_start));
     fill(pool.iterations.data, n, std::int32_t{0});
     fill(pool.evaluated.data, n, std::uint8_t{0});
+    fill(pool.factored.data, n, std::uint8_t{0});
     for (Index k = 0; k < n; ++k) {
         copy(solver.known.set.center, solver.known.set.dimension, pool.theta[k]);
         first_policy(solver.known.model, pool.policy[k]);
@@ -154,8 +171,7 @@ void follow(Solver& solver, const Objective& objective) {
         try_starts(problem, solver.pool, solver.starts, solver.likely.data, kQuickStarts, solver.work);
         try_actions(problem, solver.pool, solver.work);
     } else {
-        try_one_start(problem, solver.pool, solver.starts, solver.turn, solver.work);
-        try_one_switch(problem, solver.pool, solver.starts, solver.turn, solver.work);
+        explore(solver, problem);
     }
     ++solver.turn;
 }
@@ -180,7 +196,7 @@ void stand_at(Solver& solver, const double* theta) {
     place(solver.known.set, theta, pool.y[0], solver.work.gradient.data);
     assemble(solver.known.set, pool.y[0], pool.theta[0]);
     fill<Index>(pool.num_active[0], pool.num_active.cols, 0);
-    pool.evaluated[0] = 0;
+    pool.evaluated[0] = pool.factored[0] = 0;
     pool.size = 1;
 }
 

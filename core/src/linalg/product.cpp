@@ -90,27 +90,47 @@ void subtract_product(Part<double> C, Part<const double> A, Part<const double> B
 
 namespace {
 
-template <Index Rows>
-void multiply_some(const double* m, Index cols, const double* v, double* out) {
-    Lanes sums[Rows] = {};
+// Four rows at a time share the loads of v, and their sums do not wait for each other.
+void multiply_four(const double* const* rows, Index cols, const double* v, double* out) {
+    Lanes one = {}, two = {}, three = {}, four = {};
     Index j = 0;
     for (; j + kLanes <= cols; j += kLanes) {
-        const Lanes part_of_v = load(v + j);
-        for (Index i = 0; i < Rows; ++i) sums[i] += load(m + i * cols + j) * part_of_v;
+        const Lanes factor = load(v + j);
+        one += load(rows[0] + j) * factor;
+        two += load(rows[1] + j) * factor;
+        three += load(rows[2] + j) * factor;
+        four += load(rows[3] + j) * factor;
     }
-    for (Index i = 0; i < Rows; ++i) out[i] = sum(sums[i]);
+    out[0] = sum(one);
+    out[1] = sum(two);
+    out[2] = sum(three);
+    out[3] = sum(four);
     for (; j < cols; ++j) {
-        for (Index i = 0; i < Rows; ++i) out[i] += m[i * cols + j] * v[j];
+        for (Index i = 0; i < 4; ++i) out[i] += rows[i][j] * v[j];
     }
 }
 
 }  // namespace
 
+double long_dot(const double* x, const double* y, Index n) {
+    Lanes one = {}, two = {}, three = {}, four = {};
+    Index j = 0;
+    for (; j + 4 * kLanes <= n; j += 4 * kLanes) {
+        one += load(x + j) * load(y + j);
+        two += load(x + j + kLanes) * load(y + j + kLanes);
+        three += load(x + j + 2 * kLanes) * load(y + j + 2 * kLanes);
+        four += load(x + j + 3 * kLanes) * load(y + j + 3 * kLanes);
+    }
+    return sum((one + two) + (three + four)) + dot(x + j, y + j, n - j);
+}
+
 void multiply_rows(ConstMatrix M, const double* v, double* out) {
-    constexpr Index kTogether = 4;  // rows that share the loads of v
     Index i = 0;
-    for (; i + kTogether <= M.rows; i += kTogether) multiply_some<kTogether>(M[i], M.cols, v, out + i);
-    for (; i < M.rows; ++i) multiply_some<1>(M[i], M.cols, v, out + i);
+    for (; i + 4 <= M.rows; i += 4) {
+        const double* const rows[4] = {M[i], M[i + 1], M[i + 2], M[i + 3]};
+        multiply_four(rows, M.cols, v, out + i);
+    }
+    for (; i < M.rows; ++i) out[i] = long_dot(M[i], v, M.cols);
 }
 
 }  // namespace vb

@@ -26,6 +26,9 @@ Part<T> part(Grid<T> whole, Index row, Index col, Index rows, Index cols) {
 // C -= A B. C must not overlap A or B.
 void subtract_product(Part<double> C, Part<const double> A, Part<const double> B);
 
+// <x, y> where both are long
+double long_dot(const double* x, const double* y, Index n);
+
 // out = M v, for M of `out`'s length by `v`'s.
 void multiply_rows(ConstMatrix M, const double* v, double* out);
 

@@ -49,20 +49,26 @@ Information make_information(Arena& arena, const Model& model, const FeasibleSet
     return information;
 }
 
+// Whether growth has reached log 2 is a tie wherever counts have exactly doubled, and rounding decides it: keep the order
+// of these operations.
 double add_transition(Information& information, Index transition) {
     const Index number = find_feature(information, transition);
     const Block& block = information.set->blocks[number];
     const Index k = block.num_coordinates;
     const Matrix inverse{information.inverse.data + block.first_square, k, k};
     double* image = information.image.data;
-    double square = 0.0;
+    double ratio = 1.0, square = 0.0;  // of the determinants; |phi|^2
     for (Index i = 0; i < k; ++i) {
         image[i] = dot(inverse[i], information.feature.data, k);
+        ratio += image[i] * information.feature[i];
         square += image[i] * information.feature[i];
     }
-    const double scale = 1.0 / (1.0 + square);
-    for (Index i = 0; i < k; ++i) add_scaled(-scale * image[i], image, k, inverse[i]);
-    information.growth[number] += std::log1p(square);
+    for (Index i = 0; i < k; ++i) {
+        if (image[i] == 0.0) continue;
+        double* row = inverse[i];
+        for (Index j = 0; j < k; ++j) row[j] -= image[i] * image[j] / ratio;
+    }
+    information.growth[number] += std::log(ratio);
     if (information.growth[number] > information.enough[number]) information.due = 1;
     return square;
 }

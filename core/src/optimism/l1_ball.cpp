@@ -26,13 +26,12 @@ double best_mean(const RankedSuccessors& all, double radius) {
     const Index top = all.count - 1;
     double extra = smaller(0.5 * radius, 1.0 - all.estimate[top]);
     double total = (all.estimate[top] + extra) * all.gain[top];
-    Index j = 0;
-    for (; j < top && extra > 0.0; ++j) {
+    for (Index j = 0; j < top; ++j) {
         const double taken = smaller(extra, all.estimate[j]);
         extra -= taken;
         total += (all.estimate[j] - taken) * all.gain[j];
     }
-    return total + dot(all.estimate + j, all.gain + j, top - j);
+    return total;
 }
 
 }  // namespace vb

@@ -27,6 +27,16 @@ double find_column(Regression& regression, const Block& block) {
     return norm;
 }
 
+// phi_V' Sigma^{-1} b
+double mean_at_feature(Regression& regression, const Block& block) {
+    const Index k = block.num_coordinates;
+    const double* inverse = regression.inverse.data + block.first_square;
+    double *own = regression.column.data, total = 0.0;
+    for (Index i = 0; i < k; ++i) own[i] = regression.b[block.coordinates[i]];
+    for (Index i = 0; i < k; ++i) total += regression.feature[i] * dot(inverse + i * k, own, k);
+    return total;
+}
+
 const Block& block_of(const Regression& regression, Index pair) {
     return regression.set->blocks[regression.set->block_of_pair[pair]];
 }
@@ -59,11 +69,7 @@ Prediction predict(Regression& regression, Index pair, const double* V) {
     const Block& block = block_of(regression, pair);
     find_feature(regression, block, pair, V);
     const double square = find_column(regression, block);
-    double mean = 0.0;
-    for (Index i = 0; i < block.num_coordinates; ++i) {
-        mean += regression.column[i] * regression.b[block.coordinates[i]];
-    }
-    return {mean, std::sqrt(larger(square, 0.0))};
+    return {mean_at_feature(regression, block), std::sqrt(larger(square, 0.0))};
 }
 
 // Sherman-Morrison: (Sigma + w x x')^{-1} = Sigma^{-1} - w / (1 + w |x|^2) (Sigma^{-1} x)(Sigma^{-1} x)'.

@@ -1,40 +1,45 @@
 #include "planning/bellman.hpp"
 
+#include "linalg/product.hpp"
+
 namespace vb {
 
 const double* expected_rewards(Planner& planner, const double* p) {
     const Model& model = *planner.model;
     if (model.reward_next == nullptr) return model.reward;
     for (Index pair = 0; pair < model.num_pairs; ++pair) {
-        double total = model.reward[pair];
-        for (Index i = model.pair_begin[pair]; i < model.pair_begin[pair + 1]; ++i) total += p[i] * model.reward_next[i];
-        planner.reward[pair] = total;
+        const Index begin = model.pair_begin[pair], end = model.pair_begin[pair + 1];
+        planner.reward[pair] = model.reward[pair] + dot(p + begin, model.reward_next + begin, end - begin);
     }
     return planner.reward.data;
 }
 
-void action_values(Planner& planner, const double* p, const double* V) {
+void action_values_for(Planner& planner, const double* p, const double* reward, const double* V) {
     const Model& model = *planner.model;
-    const double* reward = expected_rewards(planner, p);
     double* Q = planner.Q.data;
-    for (Index pair = 0; pair < model.num_pairs; ++pair) {
-        double total = 0.0;
-        for (Index i = model.pair_begin[pair]; i < model.pair_begin[pair + 1]; ++i) total += p[i] * V[model.successor[i]];
-        Q[pair] = reward[pair] + model.discount * total;
+    if (planner.full) {
+        multiply_rows({p, model.num_pairs, model.num_states}, V, Q);
+    } else {
+        for (Index pair = 0; pair < model.num_pairs; ++pair) Q[pair] = planner.ahead(p, pair, V);
     }
+    for (Index pair = 0; pair < model.num_pairs; ++pair) Q[pair] = reward[pair] + model.discount * Q[pair];
+}
+
+void action_values(Planner& planner, const double* p, const double* V) {
+    action_values_for(planner, p, expected_rewards(planner, p), V);
 }
 
 Range greedy(const Model& model, const double* Q, const double* V, double* out, Index* policy) {
     Range change{kInfinity, -kInfinity};
-    for (Index s = 0; s < model.num_states; ++s) {
-        const double* own = Q + model.pair(s, 0);
-        double best = -kInfinity;
+    const Index actions = model.num_actions;
+    for (Index s = 0; s < model.num_states; ++s, Q += actions) {
+        double best = Q[0];
         Index chosen = 0;
-        for (Index a = 0; a < model.num_actions; ++a) {  // selects, not branches: the best action cannot be guessed
-            chosen = own[a] > best ? a : chosen;
-            best = larger(best, own[a]);
+        for (Index a = 1; a < actions; ++a) {  // selects, not branches: the best action cannot be guessed
+            chosen = Q[a] > best ? a : chosen;
+            best = larger(best, Q[a]);
         }
-        if (own[policy[s]] < best) policy[s] = chosen;
+        policy[s] = Q[policy[s]] < best ? chosen : policy[s];
         out[s] = best;
         change.low = smaller(change.low, best - V[s]);
         change.high = larger(change.high, best - V[s]);
@@ -45,6 +50,17 @@ Range greedy(const Model& model, const double* Q, const double* V, double* out, 
 Range bellman_sweep(Planner& planner, const double* p, const double* V, double* out, Index* policy) {
     action_values(planner, p, V);
     return greedy(*planner.model, planner.Q.data, V, out, policy);
+}
+
+void lowest_best(const Model& model, const double* Q, Index* policy) {
+    const Index actions = model.num_actions;
+    for (Index s = 0; s < model.num_states; ++s, Q += actions) {
+        double best = Q[0];
+        for (Index a = 1; a < actions; ++a) best = larger(best, Q[a]);
+        Index chosen = 0;
+        while (!(best - Q[chosen] <= 1e-12 * (1.0 + std::fabs(best)))) ++chosen;
+        policy[s] = chosen;
+    }
 }
 
 }  // namespace vb

@@ -10,39 +10,48 @@ namespace {
 
 constexpr double kPrecision = 1e-11;  // of the largest possible value, 1/(1-gamma)
 
-// The most transitions that a policy can have.
-Index longest_chain(const Model& model) {
-    Index total = 0;
-    for (Index s = 0; s < model.num_states; ++s) {
-        Index most = 0;
-        for (Index a = 0; a < model.num_actions; ++a) {
-            const Index pair = model.pair(s, a);
-            most = larger(most, model.pair_begin[pair + 1] - model.pair_begin[pair]);
+// Whether the transitions of all pairs lead to all states, in order; a model without a pattern means that.
+bool is_full(const Model& model) {
+    if (model.pair_begin == nullptr) return true;
+    if (model.num_transitions != model.num_pairs * model.num_states) return false;
+    for (Index pair = 0; pair < model.num_pairs; ++pair) {
+        if (model.pair_begin[pair] != pair * model.num_states) return false;
+        const std::int32_t* successor = model.successor + pair * model.num_states;
+        for (Index j = 0; j < model.num_states; ++j) {
+            if (successor[j] != j) return false;
         }
-        total += most;
     }
-    return total;
+    return true;
+}
+
+Planner make_common(Arena& arena, const Model& model) {
+    Planner planner;
+    planner.model = &model;
+    planner.full = is_full(model);
+    planner.Q = arena.take<double>(model.num_pairs);
+    if (model.reward_next != nullptr) planner.reward = arena.take<double>(model.num_pairs);
+    planner.next = arena.take<double>(model.num_states);
+    planner.rest = arena.take<double>(model.num_states);
+    return planner;
 }
 
 }  // namespace
 
 Planner make_planner(Arena& arena, const Model& model, bool factors) {
-    const Index states = model.num_states;
-    Planner planner;
-    planner.model = &model;
-    planner.Q = arena.take<double>(model.num_pairs);
-    if (model.reward_next != nullptr) planner.reward = arena.take<double>(model.num_pairs);
-    planner.next = arena.take<double>(states);
-    planner.rest = arena.take<double>(states);
-    planner.gain = arena.take<double>(states);
     if (factors) {
-        planner.lu = arena.matrix(states, states);
+        Planner planner = make_common(arena, model);
+        planner.lu = arena.matrix(model.num_states, model.num_states);
         return planner;
     }
-    const Index most = longest_chain(model);
-    planner.chain.end = arena.take<std::int32_t>(states);
-    planner.chain.successor = arena.take<std::int32_t>(most);
-    planner.chain.weight = arena.take<double>(most);
+    Planner planner = make_lean_planner(arena, model);
+    planner.spare = arena.matrix(kSpare, model.num_states);
+    return planner;
+}
+
+Planner make_lean_planner(Arena& arena, const Model& model) {
+    Planner planner = make_common(arena, model);
+    planner.chain = make_chain(arena, model, planner.full);
+    planner.contest.pair = arena.take<std::int32_t>(model.num_pairs);
     return planner;
 }
 
@@ -51,18 +60,48 @@ double sweep_precision(double discount) {
     return larger(kPrecision / rest, 4.0 * kEpsilon / (rest * rest));
 }
 
+double rounding_of_values(double discount, const double* reward, Index pairs) {
+    double largest = 1.0;
+    for (Index pair = 0; pair < pairs; ++pair) {
+        if (reward[pair] != -kInfinity) largest = larger(largest, std::fabs(reward[pair]));
+    }
+    return 4.0 * kEpsilon / ((1.0 - discount) * (1.0 - discount)) * largest;
+}
+
+Index broken_pair(const Planner& planner, const double* p) {
+    const Model& model = *planner.model;
+    for (Index pair = 0; pair < model.num_pairs; ++pair) {
+        const Index begin = planner.full ? pair * model.num_states : model.pair_begin[pair];
+        const Index end = planner.full ? begin + model.num_states : model.pair_begin[pair + 1];
+        double total = 0.0, least = 0.0;
+        for (Index i = begin; i < end; ++i) {
+            total += p[i];
+            least = smaller(p[i], least);
+        }
+        if (model.reward[pair] == -kInfinity && std::isfinite(total)) continue;
+        if (!(std::fabs(total - 1.0) <= 1e-9 && least >= 0.0)) return pair;
+    }
+    return -1;
+}
+
+void first_allowed(const Model& model, Index* policy) {
+    for (Index s = 0; s < model.num_states; ++s) {
+        policy[s] = 0;
+        while (policy[s] + 1 < model.num_actions && model.reward[model.pair(s, policy[s])] == -kInfinity) ++policy[s];
+    }
+}
+
 double optimal_value(Planner& planner, const double* p, Index* policy, double* V) {
     const double discount = planner.model->discount;
     if (planner.factors()) return policy_iteration(planner, p, policy, V) / (1.0 - discount);
     return modified_policy_iteration(planner, p, {sweep_precision(discount)}, policy, V);
 }
 
-void held_value(Planner& planner, const double* p, const Index* policy, double* V) {
-    if (planner.factors()) {
-        evaluate_by_factors(planner, p, policy, V);
-    } else {
-        evaluate_by_sweeps(planner, p, {sweep_precision(planner.model->discount)}, policy, V);
-    }
+double held_value(Planner& planner, const double* p, const Index* policy, double* V) {
+    const double discount = planner.model->discount;
+    if (!planner.factors()) return evaluate_by_sweeps(planner, p, {sweep_precision(discount)}, policy, V);
+    evaluate_by_factors(planner, p, policy, V);
+    return 4.0 * kEpsilon / ((1.0 - discount) * (1.0 - discount));
 }
 
 void solve_columns(Planner& planner, const double* p, const Index* policy, Matrix X, double accuracy) {

@@ -2,20 +2,16 @@
 //
 //     (T V)(s) = max_a  R(s,a) + gamma sum_s' p(s'|s,a) V(s')          V^pi = (I - gamma P_pi)^{-1} R_pi
 //
-// p is (transitions,), policy and V are (S,) throughout.
+// p is (transitions,), policy and V are (S,) throughout. A policy that is given takes allowed actions alone; those that
+// are found do, too.
 #pragma once
 
 #include "common/arena.hpp"
 #include "model/model.hpp"
+#include "planning/chain.hpp"
+#include "planning/contest.hpp"
 
 namespace vb {
-
-// The rows of gamma P_pi, copied together so that sweeps read memory in order.
-struct Chain {
-    View<std::int32_t> end;        // (S,) where the row of a state ends; it begins where the last one ended
-    View<std::int32_t> successor;  // up to the most transitions that a policy can have
-    Vector weight;                 // gamma p
-};
 
 struct Planner {
     const Model* model = nullptr;
@@ -24,20 +20,32 @@ struct Planner {
     Vector reward;  // (pairs,) R(s,a) at p where rewards depend on the next state, else empty
     Vector next;    // (S,) scratch
     Vector rest;    // (S,) scratch
-    Vector gain;    // (S,) scratch
-    Chain chain;
+    Chain chain;    // of the policy at hand, for sweeps
+    Contest contest;
+    Matrix spare;   // (kSpare, S) scratch for chains that mix slowly and for many columns; empty: both do without
+    bool full = false;  // every pair leads to all states, in order: p is a (pairs, S) matrix, and no pattern is read
 
+    // sum_s' p(s'|s,a) V(s')
+    double ahead(const double* p, Index pair, const double* V) const {
+        if (full) return long_dot(p + pair * model->num_states, V, model->num_states);
+        return sum_of_products(p, model->successor, model->pair_begin[pair], model->pair_begin[pair + 1], V);
+    }
     bool factors() const { return !lu.empty(); }
 };
+
+inline constexpr Index kSpare = 12;
 
 // `factors`: whether policies are evaluated by dense factors, (S, S); otherwise by sweeps.
 Planner make_planner(Arena& arena, const Model& model, bool factors);
 
+// The same by sweeps, without the spare vectors: for one plan, which rarely needs them.
+Planner make_lean_planner(Arena& arena, const Model& model);
+
 // V* and its policy, from the policy given (and, by sweeps, from the V given); returns the error of V.
 double optimal_value(Planner& planner, const double* p, Index* policy, double* V);
 
-// V of the policy as it is.
-void held_value(Planner& planner, const double* p, const Index* policy, double* V);
+// V of the policy as it is; returns its error, as far as sweeps know it.
+double held_value(Planner& planner, const double* p, const Index* policy, double* V);
 
 // w = (I - gamma P_pi')^{-1} e_state: the discounted visits from the state on. With factors, those of the last policy
 // evaluated.
@@ -48,5 +56,14 @@ void solve_columns(Planner& planner, const double* p, const Index* policy, Matri
 
 // The error of values and visits where sweeps compute them; no less than rounding allows.
 double sweep_precision(double discount);
+
+// The error of V below which sweeps can promise nothing: rounding of 1/(1-gamma), carried on for ever.
+double rounding_of_values(double discount, const double* reward, Index pairs);
+
+// The first pair whose probabilities are no distribution, or -1. Those of pairs that are not allowed need only be finite.
+Index broken_pair(const Planner& planner, const double* p);
+
+// The first action of each state that is allowed.
+void first_allowed(const Model& model, Index* policy);
 
 }  // namespace vb

@@ -37,19 +37,35 @@ Improvement improve(Planner& planner, const double* p, const double* V, Index* p
     return found;
 }
 
+// Minus gamma P(.|s,a).
+void write_full_row(const Model& model, const double* p, double* row) {
+    for (Index j = 0; j < model.num_states; ++j) row[j] = -model.discount * p[j];
+}
+
+void write_row(const Model& model, const double* p, Index pair, double* row) {
+    fill(row, model.num_states, 0.0);
+    for (Index i = model.pair_begin[pair]; i < model.pair_begin[pair + 1]; ++i) {
+        row[model.successor[i]] -= model.discount * p[i];
+    }
+}
+
 }  // namespace
 
 void evaluate_by_factors(Planner& planner, const double* p, const Index* policy, double* V) {
     const Model& model = *planner.model;
     const Matrix lu = planner.lu;
-    fill(lu.data, lu.rows * lu.cols, 0.0);
     for (Index s = 0; s < model.num_states; ++s) {
-        const Index pair = model.pair(s, policy[s]), begin = model.pair_begin[pair], end = model.pair_begin[pair + 1];
-        double* row = lu[s];
-        row[s] = 1.0;
-        for (Index i = begin; i < end; ++i) row[model.successor[i]] -= model.discount * p[i];
+        const Index pair = model.pair(s, policy[s]);
         V[s] = model.reward[pair];
-        if (model.reward_next != nullptr) V[s] += dot(p + begin, model.reward_next + begin, end - begin);
+        if (planner.full) {
+            write_full_row(model, p + pair * lu.cols, lu[s]);
+        } else {
+            write_row(model, p, pair, lu[s]);
+        }
+        lu[s][s] += 1.0;
+        if (model.reward_next == nullptr) continue;
+        const Index begin = model.pair_begin[pair];
+        V[s] += dot(p + begin, model.reward_next + begin, model.pair_begin[pair + 1] - begin);
     }
     lu_factor(lu);
     lu_solve(lu, V);

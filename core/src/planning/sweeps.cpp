@@ -1,135 +1,88 @@
 #include "planning/sweeps.hpp"
 
 #include "planning/bellman.hpp"
+#include "planning/chain_evaluation.hpp"
+#include "planning/slow_chain.hpp"
 
 namespace vb {
 
 namespace {
 
-constexpr double kEnough = 0.1;  // a policy is evaluated until the spread of changes is this part of what it was
-constexpr Index kMostSweeps = 1000000;
+constexpr double kEnough = 0.1;   // a policy is evaluated until the spread of changes is this part of what it was
+constexpr double kFewPairs = 0.25;  // contested pairs per state up to which every sweep is a Bellman sweep
 
 double carried(double discount) { return discount / (1.0 - discount); }
 
-// The policy's rows of gamma P, one after another.
-void follow(Planner& planner, const double* p, const Index* policy) {
+// V.other = T V over what may be optimal, with its policy.
+Range improve(Planner& planner, const double* p, const double* reward, Values V, Index* policy) {
     const Model& model = *planner.model;
-    Chain& chain = planner.chain;
-    Index at = 0;
-    for (Index s = 0; s < model.num_states; ++s) {
-        const Index pair = model.pair(s, policy[s]);
-        for (Index i = model.pair_begin[pair]; i < model.pair_begin[pair + 1]; ++i, ++at) {
-            chain.successor[at] = model.successor[i];
-            chain.weight[at] = model.discount * p[i];
-        }
-        chain.end[s] = static_cast<std::int32_t>(at);
+    const bool most = 2 * planner.contest.count > model.num_pairs;
+    if (planner.contest.everything || most) {
+        action_values_for(planner, p, reward, V.now);
+        return greedy(model, planner.Q.data, V.now, V.other, policy);
     }
+    chain_sweep(planner.chain, planner.chain.gain.data, V.now, V.other);
+    settle_contest(planner, p, reward, V.now, V.other, policy);
+    return change_between(V.now, V.other, model.num_states);
 }
 
-// out = gain + gamma P_pi V; the range of out - V
-Range chain_sweep(const Chain& chain, const double* gain, const double* V, double* out) {
-    Range change{kInfinity, -kInfinity};
-    std::int32_t at = 0;
-    for (Index s = 0; s < chain.end.size; ++s) {
-        double total = gain[s];
-        for (; at < chain.end[s]; ++at) total += chain.weight[at] * V[chain.successor[at]];
-        out[s] = total;
-        change.low = smaller(change.low, total - V[s]);
-        change.high = larger(change.high, total - V[s]);
+// Evaluates the policy for a while, where that is cheaper than more Bellman sweeps.
+Index evaluate_for_a_while(Planner& planner, Values& V, SweepLimits limits, Range change, bool slow) {
+    const Contest& contest = planner.contest;
+    const double settled = 2.0 * limits.tolerance / carried(planner.model->discount);
+    const double enough = contest.count == 0 ? larger(0.5 * settled, 1e-3 * change.spread()) : kEnough * change.spread();
+    const double* gain = planner.chain.gain.data;
+    if (slow && !planner.spare.empty()) {
+        if (solve_slow_chain(planner.chain, Side::values, gain, V.now, enough, planner.spare)) return kWatch;
     }
-    return change;
-}
-
-// V = gain + gamma P_pi V `times` times, or until all of V grows alike to within `enough`.
-Range repeat(Planner& planner, const double* gain, double* V, Index times, double enough) {
-    Range change{-kInfinity, kInfinity};
-    for (Index k = 0; k < times; ++k) {
-        change = chain_sweep(planner.chain, gain, V, planner.next.data);
-        copy(planner.next.data, planner.next.size, V);
-        if (change.high - change.low <= enough) break;
-    }
-    return change;
-}
-
-// V = T_pi V again and again, from the rewards of all pairs.
-Range repeat_policy(Planner& planner, const double* p, const double* reward, const Index* policy, double* V, Index times, double enough) {
-    const Model& model = *planner.model;
-    follow(planner, p, policy);
-    for (Index s = 0; s < model.num_states; ++s) planner.gain[s] = reward[model.pair(s, policy[s])];
-    return repeat(planner, planner.gain.data, V, times, enough);
+    const double few = kFewPairs * static_cast<double>(planner.model->num_states);
+    if (!slow && static_cast<double>(contest.count) <= few) return 0;
+    repeat(planner.chain, gain, V, limits.inner, kEnough * change.spread());
+    return limits.inner;
 }
 
 }  // namespace
 
 double modified_policy_iteration(Planner& planner, const double* p, SweepLimits limits, Index* policy, double* V) {
-    const Index states = planner.model->num_states;
-    const double factor = carried(planner.model->discount);
-    Index sweeps = 0;
+    const Model& model = *planner.model;
+    const Index states = model.num_states;
+    const double factor = carried(model.discount), *reward = expected_rewards(planner, p);
+    Values values{V, planner.next.data};
+    planner.contest.everything = true;
+    begin_chain(planner.chain, p);
+    double before = kInfinity;
+    Index sweeps = 0, since = 0;
     while (true) {
-        double* other = planner.next.data;
-        const Range change = bellman_sweep(planner, p, V, other, policy);
-        const double spread = change.high - change.low, middle = 0.5 * factor * (change.high + change.low);
-        for (Index s = 0; s < states; ++s) V[s] = other[s] + middle;
-        sweeps += 1 + limits.inner;
-        if (0.5 * factor * spread <= limits.tolerance || sweeps >= limits.most) return 0.5 * factor * spread;
-        const double* reward = planner.reward.empty() ? planner.model->reward : planner.reward.data;
-        repeat_policy(planner, p, reward, policy, V, limits.inner, kEnough * spread);
+        const Range change = improve(planner, p, reward, values, policy);
+        const double error = 0.5 * factor * change.spread();
+        values.swap();
+        ++sweeps;
+        if (error <= limits.tolerance || sweeps >= limits.most) {
+            for (Index s = 0; s < states; ++s) V[s] = values.now[s] + factor * change.middle();
+            return error;
+        }
+        rule_out(planner, values.now, 2.0 * error + 16.0 * kEpsilon * (1.0 + largest_size(values.now, states)));
+        follow(planner.chain, model, p, reward, policy);
+        bool slow = false;
+        if (sweeps - since >= kWatch) {
+            slow = takes_long(before, change.spread(), sweeps - since, 2.0 * limits.tolerance / factor);
+            before = change.spread();
+            since = sweeps;
+        }
+        sweeps += evaluate_for_a_while(planner, values, limits, change, slow);
     }
 }
 
 double evaluate_by_sweeps(Planner& planner, const double* p, SweepLimits limits, const Index* policy, double* V) {
-    const double factor = carried(planner.model->discount);
-    const double* reward = expected_rewards(planner, p);
-    const Range change = repeat_policy(planner, p, reward, policy, V, limits.most, 2.0 * limits.tolerance / factor);
-    for (Index s = 0; s < planner.model->num_states; ++s) V[s] += 0.5 * factor * (change.high + change.low);
-    return 0.5 * factor * (change.high - change.low);
-}
-
-void solve_by_sweeps(Planner& planner, const double* p, const Index* policy, Matrix X, double accuracy) {
-    const double discount = planner.model->discount, factor = carried(discount);
-    const Index states = X.rows;
-    follow(planner, p, policy);
-    for (Index j = 0; j < X.cols; ++j) {
-        for (Index s = 0; s < states; ++s) planner.gain[s] = X[s][j];
-        copy(planner.gain.data, states, planner.rest.data);
-        const double enough = 2.0 * accuracy * largest_size(planner.gain.data, states) / discount;
-        const Range change = repeat(planner, planner.gain.data, planner.rest.data, kMostSweeps, enough);
-        for (Index s = 0; s < states; ++s) X[s][j] = planner.rest[s] + 0.5 * factor * (change.high + change.low);
-    }
-}
-
-void occupancy_by_sweeps(Planner& planner, const double* p, const Index* policy, Index state, double* w) {
     const Index states = planner.model->num_states;
-    const double discount = planner.model->discount, rest_of_time = 1.0 - discount;
-    const double tolerance = sweep_precision(discount);
-    const Chain& chain = planner.chain;
-    double *rest = planner.rest.data, *following = planner.next.data;
-    follow(planner, p, policy);
-    fill(rest, states, 0.0);
-    fill(w, states, 0.0);
-    rest[state] = 1.0;
-    while (true) {
-        fill(following, states, 0.0);
-        std::int32_t at = 0;
-        for (Index s = 0; s < states; ++s) {
-            if (rest[s] != 0.0) {
-                for (Index i = at; i < chain.end[s]; ++i) following[chain.successor[i]] += chain.weight[i] * rest[s];
-            }
-            at = chain.end[s];
-        }
-        double mass = 0.0, change = 0.0;
-        for (Index s = 0; s < states; ++s) {
-            mass += std::fabs(rest[s]);
-            change += std::fabs(following[s] - discount * rest[s]);
-        }
-        if (mass <= tolerance * rest_of_time) return;
-        const bool steady = change <= tolerance * rest_of_time * rest_of_time;
-        add_scaled(steady ? 1.0 / rest_of_time : 1.0, rest, states, w);
-        if (steady) return;
-        double* swap = rest;
-        rest = following;
-        following = swap;
-    }
+    const double factor = carried(planner.model->discount);
+    begin_chain(planner.chain, p);
+    follow(planner.chain, *planner.model, p, expected_rewards(planner, p), policy);
+    Values values{V, planner.next.data};
+    const double enough = factor > 0.0 ? 2.0 * limits.tolerance / factor : kInfinity;
+    const Range change = evaluate_chain(planner, planner.chain.gain.data, values, limits.most, enough);
+    for (Index s = 0; s < states; ++s) V[s] = values.now[s] + factor * change.middle();
+    return 0.5 * factor * change.spread();
 }
 
 }  // namespace vb

@@ -1,4 +1,7 @@
 // Values and visits by sweeps, for models that are too large for dense factors. Each promises its error.
+//
+// MacQueen: with [low, high] the range of T V - V, V* - T V lies in gamma/(1-gamma) [low, high]. V is set to the middle of
+// it, and half of its width is the error that is promised and returned. The same holds for one policy and its V.
 #pragma once
 
 #include "planning/planner.hpp"
@@ -7,7 +10,7 @@ namespace vb {
 
 struct SweepLimits {
     double tolerance;   // the error of V that is asked for
-    Index inner = 20;   // sweeps of the policy at hand between two Bellman sweeps
+    Index inner = 20;   // sweeps of the policy at hand between two Bellman sweeps of all pairs
     Index most = 1000000;
 };
 
@@ -21,6 +24,6 @@ double evaluate_by_sweeps(Planner& planner, const double* p, SweepLimits limits,
 void solve_by_sweeps(Planner& planner, const double* p, const Index* policy, Matrix X, double accuracy);
 
 // w = (I - gamma P_pi')^{-1} e_state, to an L1 error of `tolerance`.
-void occupancy_by_sweeps(Planner& planner, const double* p, const Index* policy, Index state, double* w);
+void occupancy_by_sweeps(Planner& planner, const double* p, const Index* policy, Index state, double tolerance, double* w);
 
 }  // namespace vb

@@ -56,8 +56,8 @@ class PSRL(Lazy, CountingAgent):
         self._sampler: Sampler = Dirichlet(mdp) if exact else HitAndRun(mdp, thinning)
         self._information = Information(mdp, ridge=1.0) if update == "doubling" else None
         self._theta: Floats = mdp.polytope.interior.copy()
-        self._policy: Ints = np.zeros(mdp.num_states, np.int64)
-        self._planner, self._V = make_planner(mdp), np.zeros(mdp.num_states)
+        self._planner = make_planner(mdp)
+        self._policy: Ints = self._planner.policy
         self._drawn_at = -1  # how many transitions had been seen at the last draw
 
     @property
@@ -80,8 +80,10 @@ class PSRL(Lazy, CountingAgent):
         self._plan()
 
     def _plan(self) -> None:
-        self._V[:] = 0.0  # so that a plan depends on theta and the policy alone
-        self._planner.optimal_at(self._theta, self._policy, self._V)
+        planner = self._planner
+        planner.theta[:], planner.V[:] = self._theta, 0.0  # a plan depends on theta and the policy alone
+        planner.assemble()
+        planner.optimal()
 
     def _snapshot(self) -> Snapshot:
         own = {"theta": self._theta, "policy": self._policy, "drawn_at": np.array(self._drawn_at)}

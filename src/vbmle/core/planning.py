@@ -1,47 +1,200 @@
-"""The core's planner."""
+"""The core's planners: on a model, again and again, and once for a model that is fully known."""
 
 from __future__ import annotations
 
+import ctypes
 from ctypes import POINTER, byref, c_double, c_int32, c_int64, c_void_p
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from vbmle.core.handle import Handle
 from vbmle.core.library import check, declare
-from vbmle.core.memory import Floats, Ints, floats, ints
+from vbmle.core.memory import Floats, Ints, floats, view
 from vbmle.core.model import Model
 
-_D = POINTER(c_double)
+MOST_SWEEPS = 10_000_000
+_ARRAYS = ("theta", "p", "policy", "V", "next", "Q", "visits", "gradient", "error", "change")
+
+
+class _Arrays(ctypes.Structure):
+    _fields_ = tuple((name, c_void_p) for name in _ARRAYS)
+
+
 _new = declare("vb_planner_new", c_int32, c_void_p, c_int32, POINTER(c_void_p))
 _free = declare("vb_planner_free", None, c_void_p)
-_optimal_at = declare("vb_planner_optimal_at", c_int32, c_void_p, c_void_p, c_void_p, c_void_p, _D)
-_iterate = declare(
-    "vb_planner_iterate", c_int32, c_void_p, c_void_p, c_double, c_int64, c_void_p, c_void_p, _D
+_look = declare("vb_planner_look", c_int32, c_void_p, POINTER(_Arrays))
+_assemble, _optimal, _evaluate, _sweep, _settle = (
+    declare(f"vb_planner_{name}", c_int32, c_void_p)
+    for name in ("assemble", "optimal", "evaluate", "sweep", "settle")
 )
-_evaluate = declare("vb_planner_evaluate", c_int32, c_void_p, c_void_p, c_void_p, c_void_p)
-_sweep = declare("vb_planner_sweep", c_int32, c_void_p, c_void_p, c_void_p, c_void_p, c_void_p, c_void_p)
-_gradient = declare("vb_planner_gradient", c_int32, c_void_p, c_void_p, c_int64, c_void_p, c_void_p, c_void_p)
+_iterate = declare("vb_planner_iterate", c_int32, c_void_p, c_double, c_int64)
+_evaluate_to = declare("vb_planner_evaluate_to", c_int32, c_void_p, c_double, c_int64)
+_visits = declare("vb_planner_visits", c_int32, c_void_p, c_int64)
+_solve = declare("vb_planner_solve", c_int32, c_void_p, c_void_p, c_int64, c_double)
+_floor = declare("vb_planner_floor", c_int32, c_void_p, c_int64)
+_broken_pair = declare("vb_planner_broken_pair", c_int64, c_void_p)
+_precision = declare("vb_sweep_precision", c_double, c_double)
+_rounding = declare("vb_rounding_of_values", c_double, c_double, c_double)
+
+
+def sweep_precision(discount: float) -> float:
+    """The error of values and visits where sweeps compute them for agents."""
+    return float(_precision(discount))
+
+
+def rounding(discount: float, largest_reward: float = 1.0) -> float:
+    """The error of V below which sweeps can promise nothing."""
+    return float(_rounding(discount, largest_reward))
 
 
 class Planner:
-    """Plans again and again for one model."""
+    """Planning on a model: write `theta` or `p`, `policy` and `V`, call, read the arrays.
+
+    By dense factors, or by sweeps. `error` bounds the error of V after each call that finds one.
+    """
 
     def __init__(self, model: Model, factors: bool) -> None:
-        self._owner = Handle(_new, _free, model, model.handle, int(factors))
-        self.handle, self._error, self._range = self._owner.address, c_double(), (c_double * 2)()
+        owner = Handle(_new, _free, model, model.handle, int(factors))
+        self.model, self._owner, self.handle = model, owner, owner.address
+        arrays, states, dimension = _Arrays(), model.num_states, model.dimension
+        check(_look(self.handle, byref(arrays)))
 
-    def optimal_at(self, theta: Floats, policy: Ints, V: Floats) -> float:
-        check(_optimal_at(self.handle, floats(theta), ints(policy), floats(V), byref(self._error)))
-        return self._error.value
+        def of(name: str, kind: Any, *shape: int) -> NDArray[Any]:
+            return view(owner, getattr(arrays, name), kind, shape)
 
-    def iterate(self, p: Floats, tolerance: float, most: int, policy: Ints, V: Floats) -> float:
-        check(_iterate(self.handle, floats(p), tolerance, most, ints(policy), floats(V), byref(self._error)))
-        return self._error.value
+        self.theta: Floats = of("theta", np.float64, dimension)
+        self.p: Floats = of("p", np.float64, model.num_transitions)
+        self.policy: Ints = of("policy", np.int64, states)
+        self.V: Floats = of("V", np.float64, states)
+        self.next: Floats = of("next", np.float64, states)
+        self.Q: Floats = of("Q", np.float64, states, model.num_actions)
+        self.visits: Floats = of("visits", np.float64, states)
+        self.gradient: Floats = of("gradient", np.float64, dimension)
+        self._error: Floats = of("error", np.float64, 1)
+        self.change: Floats = of("change", np.float64, 2)
 
-    def evaluate(self, p: Floats, policy: Ints, V: Floats) -> None:
-        check(_evaluate(self.handle, floats(p), ints(policy), floats(V)))
+    @property
+    def error(self) -> float:
+        """What bounds the error of V."""
+        return float(self._error[0])
 
-    def sweep(self, p: Floats, V: Floats, out: Floats, policy: Ints) -> tuple[float, float]:
-        check(_sweep(self.handle, floats(p), floats(V), floats(out), ints(policy), self._range))
-        return self._range[0], self._range[1]
+    def assemble(self) -> None:
+        """p at theta."""
+        check(_assemble(self.handle))
 
-    def gradient(self, theta: Floats, state: int, policy: Ints, V: Floats, g: Floats) -> None:
-        check(_gradient(self.handle, floats(theta), state, ints(policy), floats(V), floats(g)))
+    def optimal(self) -> float:
+        """V* and its policy at p, from the policy (by sweeps also from the V) at hand; returns the error of V."""
+        check(_optimal(self.handle))
+        return float(self._error[0])
+
+    def iterate(self, tolerance: float, most_sweeps: int = MOST_SWEEPS) -> float:
+        """The same by sweeps to a tolerance."""
+        check(_iterate(self.handle, tolerance, most_sweeps))
+        return float(self._error[0])
+
+    def evaluate(self) -> float:
+        """V of the policy at hand."""
+        check(_evaluate(self.handle))
+        return float(self._error[0])
+
+    def evaluate_to(self, tolerance: float, most_sweeps: int = MOST_SWEEPS) -> float:
+        """The same by sweeps from V on, to a tolerance."""
+        check(_evaluate_to(self.handle, tolerance, most_sweeps))
+        return float(self._error[0])
+
+    def sweep(self) -> None:
+        """next = T V, with the greedy policy, Q and `change`."""
+        check(_sweep(self.handle))
+
+    def settle(self) -> None:
+        """Q for V, and the lowest of the best actions as policy."""
+        check(_settle(self.handle))
+
+    def visit_from(self, state: int) -> Floats:
+        """The discounted visits under the policy, from a state on."""
+        check(_visits(self.handle, state))
+        return self.visits
+
+    def solve(self, X: Floats, accuracy: float) -> None:
+        """Every column of X, (S, any), becomes (I - gamma P_pi)^{-1} x."""
+        check(_solve(self.handle, floats(X, self.model.num_states, X.shape[1]), X.shape[1], accuracy))
+
+    def floor(self, state: int) -> None:
+        """p at theta, V* from the policy at hand and its gradient: the least any method must do."""
+        check(_floor(self.handle, state))
+
+    def broken_pair(self) -> int:
+        """The first pair whose p is no distribution, or -1."""
+        return int(_broken_pair(self.handle))
+
+
+class _Known(ctypes.Structure):
+    _fields_ = (
+        ("num_states", c_int64),
+        ("num_actions", c_int64),
+        ("discount", c_double),
+        ("reward", c_void_p),
+        ("P", c_void_p),
+        ("num_transitions", c_int64),
+        ("pair_begin", c_void_p),
+        ("successor", c_void_p),
+        ("p", c_void_p),
+    )
+
+
+class _Plan(ctypes.Structure):
+    _fields_ = (
+        ("V", c_void_p),
+        ("Q", c_void_p),
+        ("policy", c_void_p),
+        ("error_bound", c_double),
+        ("broken_pair", c_int64),
+    )
+
+
+_plan_known = declare("vb_plan_known", c_int32, POINTER(_Known), c_double, POINTER(_Plan))
+
+
+class KnownPlan(NamedTuple):
+    """V (S,), Q (S, A), policy (S,), and what bounds the error of V; or the first pair that is no distribution."""
+
+    V: Floats
+    Q: Floats
+    policy: Ints
+    error_bound: float
+    broken_pair: int
+
+
+def plan_dense(P: Floats, reward: Floats, discount: float, tolerance: float) -> KnownPlan:
+    """For P (S, A, S) and reward (S, A), both contiguous."""
+    states, actions = reward.shape
+    known = _Known(states, actions, discount, floats(reward), floats(P, states, actions, states))
+    return _plan(known, (states, actions), tolerance)
+
+
+def plan_sparse(
+    pattern: tuple[NDArray[np.int32], NDArray[np.int32]],
+    p: Floats,
+    reward: Floats,
+    discount: float,
+    tolerance: float,
+) -> KnownPlan:
+    """For a pattern (pair_begin (S*A + 1,), successor (n,)) and p (n,)."""
+    begin, successor = pattern
+    states, actions = reward.shape
+    if begin.shape != (states * actions + 1,) or successor.shape != p.shape:
+        raise ValueError(f"a pattern of {begin.shape} and {successor.shape} was given for p {p.shape}")
+    where = (int(begin.ctypes.data), int(successor.ctypes.data))
+    known = _Known(states, actions, discount, floats(reward), None, len(p), *where, floats(p))
+    return _plan(known, (states, actions), tolerance)
+
+
+def _plan(known: _Known, shape: tuple[int, int], tolerance: float) -> KnownPlan:
+    V, Q, policy = np.empty(shape[0]), np.empty(shape), np.empty(shape[0], np.int64)
+    plan = _Plan(V.ctypes.data, Q.ctypes.data, policy.ctypes.data)
+    status = _plan_known(byref(known), tolerance, byref(plan))
+    if plan.broken_pair < 0:
+        check(status)
+    return KnownPlan(V, Q, policy, plan.error_bound, plan.broken_pair)

@@ -57,11 +57,29 @@ class _Starts(ctypes.Structure):
     )
 
 
-_VIEWS = ("y", "theta", "V", "policy", "active", "num_active", "result", "status", "iterations", "evaluated")
+_VIEWS = (
+    "y",
+    "theta",
+    "V",
+    "policy",
+    "active",
+    "num_active",
+    "result",
+    "status",
+    "iterations",
+    "evaluated",
+    "factored",
+    "factors",
+)
 
 
 class _Fields(ctypes.Structure):
-    _fields_ = (*((name, c_void_p) for name in _VIEWS), ("size", c_int64), ("turn", c_int64))
+    _fields_ = (
+        *((name, c_void_p) for name in _VIEWS),
+        ("factor_size", c_int64),
+        ("size", c_int64),
+        ("turn", c_int64),
+    )
 
 
 _new = declare("vb_solver_new", c_int32, c_void_p, c_int64, c_int32, POINTER(c_void_p))
@@ -106,6 +124,8 @@ class Solver:
             "status": (np.int32, (rows,)),
             "iterations": (np.int32, (rows,)),
             "evaluated": (np.uint8, (rows,)),
+            "factored": (np.uint8, (rows,)),
+            "factors": (np.float64, (rows, int(self._fields.factor_size))),
         }
 
     @property
