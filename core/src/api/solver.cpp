@@ -24,7 +24,7 @@ namespace {
 bool read(const vb_solver* solver, const vb_objective* given, Objective& objective) {
     if (solver == nullptr || given == nullptr || given->counts == nullptr) return false;
     if (&given->counts->model != &solver->solver.known.model) return false;
-    if (!(std::isfinite(given->ridge) && given->ridge >= 0.0 && std::isfinite(given->bias) && given->bias >= 0.0)) {
+    if (!(vb::isfinite(given->ridge) && given->ridge >= 0.0 && vb::isfinite(given->bias) && given->bias >= 0.0)) {
         return false;
     }
     if (given->state < 0 || given->state >= solver->solver.known.model.num_states) return false;
@@ -82,7 +82,7 @@ vb_status vb_counts_load(vb_counts* counts, const double* values, const int64_t*
     if (num_observed < 0 || num_observed > own.observed.size) return VB_BAD_ARGUMENT;
     double total = 0.0, seen = 0.0;
     for (Index i = 0; i < own.value.size; ++i) {
-        if (!(values[i] >= 0.0) || !std::isfinite(values[i])) return VB_BAD_ARGUMENT;
+        if (!(values[i] >= 0.0) || !vb::isfinite(values[i])) return VB_BAD_ARGUMENT;
         if (values[i] > 0.0 && !own.possible[i]) return VB_BAD_ARGUMENT;
         total += values[i];
     }

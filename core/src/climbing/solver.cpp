@@ -43,7 +43,7 @@ void explore(Solver& solver, const Problem& problem) {
 
 bool finite(const double* x, Index n) {
     for (Index i = 0; i < n; ++i) {
-        if (!std::isfinite(x[i])) return false;
+        if (!vb::isfinite(x[i])) return false;
     }
     return true;
 }
