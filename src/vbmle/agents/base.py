@@ -180,11 +180,16 @@ class Agent(ABC):
 class ModelAgent(Agent):
     """An agent that learns from transition counts, and decides at most once for each observation and state.
 
-    A subclass has `_decide`, and another `_trigger` where it need not decide every time. One that learns more than
-    counts in `observe` must do so in `observe_many` as well.
+    A subclass has `_decide`, and another `_trigger` where it need not decide every time. One with an `observe` of its
+    own is asked one by one in `observe_many`, unless it has one of its own too.
     """
 
     saved: ClassVar[tuple[str, ...]] = ("decisions", "_decided")
+
+    def __init_subclass__(cls, **extra: Any) -> None:
+        super().__init_subclass__(**extra)
+        if "observe" in vars(cls) and "observe_many" not in vars(cls):
+            cls.observe_many = Agent.observe_many  # type: ignore[method-assign]
 
     def __init__(self, mdp: LinearMixtureMDP, **settings: Any) -> None:
         super().__init__(mdp, **settings)
