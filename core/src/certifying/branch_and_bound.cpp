@@ -7,6 +7,7 @@ namespace vb {
 namespace {
 
 constexpr double kAccuracy = 0.02;  // of the tolerance: how exactly the concave part is bounded
+constexpr double kTie = 1e-9;       // relative: edges of the same width up to this are taken in order, whatever rounding says
 
 // One run: where it stands.
 struct Run {
@@ -59,12 +60,12 @@ struct Edge {
 
 // The two corners whose probabilities differ most.
 Edge widest_edge(const Vertices& vertices, const Index* cell, Index corners) {
-    double widest = -1.0;
-    Edge edge = {0, 1};
+    double widest = 0.0;
+    Edge edge = {1, 0};
     for (Index one = 0; one < corners; ++one) {
         for (Index two = 0; two < one; ++two) {
             const double width = largest_difference(vertices.p[cell[one]], vertices.p[cell[two]], vertices.p.cols);
-            if (width > widest) {
+            if (width > (1.0 + kTie) * widest) {
                 widest = width;
                 edge = {one, two};
             }

@@ -8,7 +8,7 @@ namespace {
 
 constexpr Index kMostSteps = 200;
 constexpr Index kMostTrials = 30;   // of one line search
-constexpr double kLineWidth = 1e-6; // of a bracket, relative to the whole line
+constexpr double kLineWidth = 1e-6; // of a bracket or of Newton's last step, relative to the whole line
 constexpr double kShare = 0.05;     // of the distance to the target: a gap this small decides nothing more
 
 // The simplex at hand.
@@ -124,8 +124,10 @@ double line_search(const Along& along, const ConcaveBoundWork& work, double most
         }
         const bool newton = at.first > -kInfinity && at.minus_second > 0.0;
         const double step = newton ? x + at.first / at.minus_second : low;
-        x = low < step && step < high ? step : 0.5 * (low + high);
-        if (high - low <= kLineWidth * most) break;
+        const bool inside = low < step && step < high;
+        const bool settled = high - low <= kLineWidth * most || (inside && std::fabs(step - x) <= kLineWidth * most);
+        x = inside ? step : 0.5 * (low + high);
+        if (settled) break;
     }
     return x;
 }

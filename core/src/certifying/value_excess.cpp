@@ -15,6 +15,12 @@ constexpr Index kMostRounds = 100;
 template <Index lanes>
 using Fixed = std::integral_constant<Index, lanes>;
 
+// How many lanes are looked at together.
+template <class Lanes>
+constexpr Index kSpan = 4;
+template <Index lanes>
+constexpr Index kSpan<Fixed<lanes>> = lanes;
+
 // The simplex's vertices side by side.
 void gather(const Model& model, const Vertices& vertices, const Index* cell, ValueExcessWork& work) {
     const Index lanes = work.lanes;
@@ -70,10 +76,14 @@ double best_value(const Model& model, Index s, const ValueExcessWork& work, Lane
     double best = -kInfinity;
     for (Index pair = model.pair(s, 0); pair < model.pair(s + 1, 0); ++pair) {
         const double *defect = work.defect.data + pair * lanes * lanes, *ahead = work.ahead.data + pair * lanes;
-        for (Index v = 0; v < lanes; ++v) {
-            double top = -kInfinity;
-            for (Index u = 0; u < lanes; ++u) top = larger(top, defect[v * lanes + u] + ahead[u]);
-            best = larger(best, top + ahead[v]);
+        for (Index first = 0; first < lanes; first += kSpan<Lanes>) {  // a few maxima at a time, one for each u
+            double top[kSpan<Lanes>];
+            fill(top, kSpan<Lanes>, -kInfinity);
+            for (Index v = 0; v < lanes; ++v) {
+                const double *own = defect + v * lanes + first, after = ahead[v];
+                for (Index k = 0; k < kSpan<Lanes>; ++k) top[k] = larger(top[k], own[k] + after);
+            }
+            for (Index k = 0; k < kSpan<Lanes>; ++k) best = larger(best, top[k] + ahead[first + k]);
         }
     }
     return best;

@@ -7,7 +7,8 @@ namespace vb {
 
 namespace {
 
-constexpr Index kRarer = 256;  // turns after which looking for other maxima becomes rarer
+constexpr Index kOften = 64;    // turns up to which a start and a policy are tried in each
+constexpr Index kRarely = 512;  // turns up to which they take turns; from then on every second one is left out
 
 // The first action that is allowed in every state, where a policy has to begin.
 void first_policy(const Model& model, Index* policy) {
@@ -31,17 +32,13 @@ void find_likely(Solver& solver, const Objective& objective) {
     copy(pool.y[scratch], pool.y.cols, solver.likely.data);
 }
 
-// One start or one policy more, in turn. The problem changes by ever less from call to call, so that looking again may
+// One start and one policy more, in turn. The problem changes by ever less from call to call, so that looking again may
 // become rarer, too.
 void explore(Solver& solver, const Problem& problem) {
-    const Index pause = solver.turn < kRarer ? 1 : solver.turn < 4 * kRarer ? 2 : 3;
-    if (solver.turn % pause != 0) return;
-    const Index turn = solver.turn / pause;
-    if (turn % 2 == 0) {
-        try_one_start(problem, solver.pool, solver.starts, turn / 2, solver.work);
-    } else {
-        try_one_switch(problem, solver.pool, solver.starts, turn / 2, solver.work);
-    }
+    const Index turn = solver.turn;
+    const Index pause = turn < kOften ? 1 : turn < kRarely ? 2 : 4;  // between two starts; policies are tried in between
+    if (turn % pause == 0) try_one_start(problem, solver.pool, solver.starts, turn / pause, solver.work);
+    if (turn % pause == pause / 2) try_one_switch(problem, solver.pool, solver.starts, turn / pause, solver.work);
 }
 
 bool finite(const double* x, Index n) {

@@ -8,9 +8,9 @@ constexpr double kMargin = 1e-9;  // a facet counts as redundant only where the 
 constexpr Index kMostSteps = 60;
 
 // The end of the set along c, from the interior point y = 0 on.
-LinearMaximum maximise_from_inside(const Facets& facets, LinearProgramWork& work) {
+LinearMaximum maximise_from_inside(const Facets& facets, LinearProgramWork& work, double enough = kInfinity) {
     fill(work.y.data, facets.free, 0.0);
-    return maximise(facets, work.direction.data, work.y.data, work);
+    return maximise(facets, work.direction.data, work.y.data, work, enough);
 }
 
 // Never violated again.
@@ -34,11 +34,11 @@ LinearProgramWork make_linear_program_work(Arena& arena, Index free, Index facet
     return work;
 }
 
-LinearMaximum maximise(const Facets& facets, const double* c, double* y, LinearProgramWork& work) {
+LinearMaximum maximise(const Facets& facets, const double* c, double* y, LinearProgramWork& work, double enough) {
     const Index m = facets.free;
     const double size = std::sqrt(dot(c, c, m));
     double eps = size;
-    LinearMaximum found;
+    LinearMaximum found = {dot(c, y, m), false};
     QpSolution solution = {work.d.data, work.active.data, work.quadratic.multiplier.data, 0};
     fill(work.B.data, m * m, 0.0);
     for (Index k = 0; k < kMostSteps; ++k) {
@@ -47,13 +47,14 @@ LinearMaximum maximise(const Facets& facets, const double* c, double* y, LinearP
         const QuadraticProgram program = {work.B, c, facets, work.slack.data};
         if (solve_qp(program, solution, work.quadratic) != QpStatus::solved) break;
         for (Index j = 0; j < m; ++j) y[j] += work.d[j];
+        found.value = dot(c, y, m);
+        if (found.value >= enough) break;
         if (largest_size(work.d.data, m) <= 1e-12 * larger(1.0, largest_size(y, m))) {
             found.exact = true;
             break;
         }
         eps = larger(0.1 * eps, 1e-10 * size);
     }
-    found.value = dot(c, y, m);
     return found;
 }
 
@@ -76,9 +77,10 @@ void needed_facets(const Facets& facets, EditableFacets& kept, LinearProgramWork
     for (Index i = 0; i < facets.count; ++i) {
         kept.offsets[i] = facets.offsets[i] + 1.0;  // the facet itself is relaxed, the others stay
         for (Index j = 0; j < m; ++j) work.direction[j] = -facets.normal(i)[j];
-        const LinearMaximum deepest = maximise_from_inside(rest, work);
+        const double enough = facets.offsets[i] - kMargin;  // where the others let it be violated it is needed
+        const LinearMaximum deepest = maximise_from_inside(rest, work, enough);
         kept.offsets[i] = facets.offsets[i];
-        needed[i] = !(deepest.exact && facets.offsets[i] - deepest.value > kMargin);
+        needed[i] = !(deepest.exact && deepest.value < enough);
         if (needed[i] == 0) take_out(kept, facets, i);
     }
 }

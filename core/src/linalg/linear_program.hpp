@@ -23,8 +23,9 @@ struct LinearMaximum {
     bool exact = false;  // whether the steps came to an end
 };
 
-// y, from where it is, becomes a maximiser of <c, y>.
-LinearMaximum maximise(const Facets& facets, const double* c, double* y, LinearProgramWork& work);
+// y, from where it is, becomes a maximiser of <c, y>, or the first point that was met where <c, y> >= enough.
+LinearMaximum maximise(const Facets& facets, const double* c, double* y, LinearProgramWork& work,
+                       double enough = kInfinity);
 
 // A copy of facets that may be relaxed or taken out.
 struct EditableFacets {

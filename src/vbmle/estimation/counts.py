@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from vbmle.common import validation
 from vbmle.common.files import Snapshot
 from vbmle.common.validation import Floats, Ints
-from vbmle.core.counts import BAD_STATE, Counts
+from vbmle.core.transition_counts import BAD_STATE, Counts
 from vbmle.model.interior_points import FLAT
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.model.transitions import row_norms
