@@ -9,6 +9,13 @@ namespace vb {
 
 inline bool not_negative(double x) { return std::isfinite(x) && x >= 0.0; }
 
+inline bool all_finite(const double* values, Index n) {
+    for (Index i = 0; i < n; ++i) {
+        if (!std::isfinite(values[i])) return false;
+    }
+    return true;
+}
+
 inline bool all_within(const Index* values, Index n, Index limit) {
     for (Index i = 0; i < n; ++i) {
         if (values[i] < 0 || values[i] >= limit) return false;

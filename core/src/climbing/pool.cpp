@@ -129,8 +129,6 @@ Pool make_pool(Arena& arena, const Problem& problem, Index places, bool factors)
     if (problem.model.features.is_dense() && free <= kKeptCoordinates) pool.factors = arena.matrix(n, 2 * free * free);
     pool.p = arena.matrix(pool.own_evaluations ? n : 1, transitions);
     pool.lu = arena.take<double>(factors ? pool.p.rows * states * states : 0);
-    if (arena.failed()) return pool;
-    for (Index k = 0; k < n; ++k) copy(problem.set.center, problem.set.dimension, pool.theta[k]);
     return pool;
 }
 

@@ -1,4 +1,4 @@
-// A natural logarithm that loops can be vectorised over, exact to about one unit in the last place.
+// A natural logarithm that loops can be vectorised over, within two units in the last place.
 //
 // With x = 2^k (1 + f), sqrt(1/2) < 1 + f < sqrt(2), and s = f / (2 + f) it is log x = k log 2 + log(1 + f), where
 //

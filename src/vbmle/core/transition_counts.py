@@ -13,7 +13,7 @@ from vbmle.core.library import check, declare
 from vbmle.core.memory import Floats, Ints, floats, ints, view
 from vbmle.core.model import Model
 
-BAD_STATE, BAD_ACTION, BAD_NEXT_STATE, IMPOSSIBLE = -1, -2, -3, -4
+BAD_STATE, BAD_ACTION, BAD_NEXT_STATE, IMPOSSIBLE, BAD_TIMES = -1, -2, -3, -4, -5
 
 
 class _Fields(ctypes.Structure):
@@ -24,14 +24,18 @@ _new = declare("vb_counts_new", c_int32, c_void_p, c_void_p, POINTER(c_void_p))
 _free = declare("vb_counts_free", None, c_void_p)
 _add = declare("vb_counts_add", c_int64, c_void_p, c_int64, c_int64, c_int64, c_int64)
 _load = declare("vb_counts_load", c_int32, c_void_p, c_void_p, c_void_p, c_int64)
-_look = declare("vb_counts_fields", None, c_void_p, POINTER(_Fields))
+_look = declare("vb_counts_fields", c_int32, c_void_p, POINTER(_Fields))
 
 
 class Counts:
     """n(s, a, s') by transition. `values` and `observed` are views that stay current."""
 
     def __init__(self, model: Model, possible: NDArray[np.bool_]) -> None:
-        given = np.ascontiguousarray(possible, np.uint8)
+        self.model, given = model, np.ascontiguousarray(possible, np.uint8)
+        if given.shape != (model.num_transitions,):
+            raise ValueError(
+                f"possible has shape {given.shape}; the model has {model.num_transitions} transitions"
+            )
         owner = self._owner = Handle(_new, _free, model, model.handle, given.ctypes.data)
         self.handle = owner.address
         self._fields = _Fields()
