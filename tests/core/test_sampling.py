@@ -122,16 +122,8 @@ def test_y_and_reference_are_all_of_its_state(name: str):
     for _ in range(5):
         one.sample(seen, 2, rng)
     two.y[...], two.reference[...] = one.y, one.reference
-    again = [sampler.sample(seen, 2, np.random.default_rng(1)) for sampler in (one, two)]
-    np.testing.assert_array_equal(*again)
-
-
-def test_a_draw_depends_on_counts_not_on_the_order_in_which_they_came():
-    """Zeros that were counted and taken back leave no trace."""
-    mdp = EXAMPLES["simplex mixture"].mdp
-    seen = counts(mdp, 3)
-    draws = [Sampler(mdp.core).sample(given, 4, np.random.default_rng(0)) for given in (seen, seen + 0.0)]
-    np.testing.assert_array_equal(*draws)
+    first, second = (sampler.sample(seen, 2, np.random.default_rng(1)) for sampler in (one, two))
+    np.testing.assert_array_equal(first, second)
 
 
 def test_random_numbers_that_do_not_fit_are_refused():
