@@ -99,8 +99,8 @@ _l1_plan = declare("vb_l1_optimist_plan", c_int32, c_void_p, c_void_p, c_void_p,
 class Optimist:
     """Plans optimistically again and again, each time from where the last plan ended.
 
-    Views of the core's memory, which stay current: V, policy, theta (of P, nearest to the estimate) and p (of the models
-    chosen). `last` says how the last plan ended.
+    Views of the core's memory, which stay current: V, policy, theta (of P, nearest to the estimate) and p (of the
+    models chosen). `last` says how the last plan ended.
     """
 
     def __init__(self, model: Model, factors: bool) -> None:
