@@ -89,7 +89,9 @@ def test_a_recorded_run_is_that_of_simulate():
     run = data["runs"]["biased"]
     assert unpacked(run["states"]).tolist() == history.states.tolist()
     np.testing.assert_allclose(unpacked(run["regret"]), history.regret[:30], rtol=0, atol=1e-12)
-    np.testing.assert_allclose(unpacked(run["thetas"]).reshape(31, 4), np.asarray(history.thetas), rtol=0, atol=1e-6)
+    np.testing.assert_allclose(
+        unpacked(run["thetas"]).reshape(31, 4), np.asarray(history.thetas), rtol=0, atol=1e-6
+    )
     policies, chosen = unpacked(run["policies"]).reshape(-1, world.mdp.num_states), unpacked(run["chosen"])
     acted = policies[chosen, history.states]
     assert acted.tolist() == history.actions.tolist()

@@ -43,7 +43,7 @@ void explore(Solver& solver, const Problem& problem) {
 
 bool finite(const double* x, Index n) {
     for (Index i = 0; i < n; ++i) {
-        if (!std::isfinite(x[i])) return false;
+        if (!vb::isfinite(x[i])) return false;
     }
     return true;
 }
@@ -84,7 +84,13 @@ bool policy_fits(const Model& model, const Index* policy) {
 bool result_fits(const Pool& pool, Index k) {
     if (pool.status[k] < 0 || pool.status[k] > static_cast<std::int32_t>(Status::no_start)) return false;
     const double* result = pool.result[k];
-    return !std::isnan(result[0]) && !std::isnan(result[1]) && !std::isnan(result[2]) && pool.iterations[k] >= 0;
+    return !isnan(result[0]) && !isnan(result[1]) && !isnan(result[2]) && pool.iterations[k] >= 0;
+}
+
+// What the last quadratic program left, where it is said to be there.
+bool factors_fit(const Pool& pool, Index k) {
+    if (pool.factored[k] == 0) return true;
+    return !pool.factors.empty() && finite(pool.factors[k], pool.factors.cols);
 }
 
 bool factors_fit(const Pool& pool, Index k) {
@@ -93,7 +99,7 @@ bool factors_fit(const Pool& pool, Index k) {
 
 bool place_fits(const Solver& solver, Index k) {
     const Pool& pool = solver.pool;
-    return finite(pool.y[k], pool.y.cols) && finite(pool.V[k], pool.V.cols) && result_fits(pool, k) &&
+    return factors_fit(pool, k) && finite(pool.y[k], pool.y.cols) && finite(pool.V[k], pool.V.cols) && result_fits(pool, k) &&
            policy_fits(solver.known.model, pool.policy[k]) && active_facets_fit(solver, k) &&
            factors_fit(pool, k) && inside(solver.known.set, pool.y[k]);
 }
@@ -117,6 +123,7 @@ void reset(Solver& solver) {
     fill<Index>(pool.num_active.data, n * pool.num_active.cols, 0);
     fill(pool.status.data, n, static_cast<std::int32_t>(Status::no_start));
     fill(pool.iterations.data, n, std::int32_t{0});
+    fill(pool.factored.data, n, std::uint8_t{0});
     fill(pool.evaluated.data, n, std::uint8_t{0});
     fill(pool.factored.data, n, std::uint8_t{0});
     for (Index k = 0; k < n; ++k) {

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vbmle.core.counts import Counts
 from vbmle.core.handle import Handle
 from vbmle.core.library import check, declare
 from vbmle.core.memory import Floats, Ints, floats, ints, view
 from vbmle.core.model import Model
+from vbmle.core.transition_counts import Counts
 
 STATUSES = ("converged", "stalled", "no step", "line search failed", "out of iterations", "no start")
 

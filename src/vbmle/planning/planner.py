@@ -61,10 +61,8 @@ def plan(mdp: LinearMixtureMDP, theta: ArrayLike, tolerance: float = 1e-8, metho
     planner = Planner(mdp.core, factors)
     planner.theta[:] = point
     planner.assemble()
-    if factors:
-        error = planner.optimal()
-    else:
-        error = max(planner.iterate(max(tolerance, rounding(mdp))), rounding(mdp))
+    least = rounding(mdp)
+    error = planner.optimal() if factors else max(planner.iterate(max(tolerance, least)), least)
     return _settled(planner, error, tolerance)
 
 
