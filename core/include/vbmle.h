@@ -301,14 +301,14 @@ VB_API vb_status vb_solver_restore(vb_solver* solver, int64_t size, int64_t turn
 typedef struct vb_certificate_task {
     const double* counts;     /* (transitions,) n >= 0 */
     const int64_t* observed;  /* (num_observed,) the transitions with n > 0 */
-    int64_t num_observed;
+    int64_t num_observed;     /* how many of them */
     double ridge;             /* >= 0 */
     double bias;              /* >= 0 */
-    int64_t state;
+    int64_t state;            /* where the value counts */
     const double* points;     /* (num_points, free) points of P, as y, whose hull is P */
-    int64_t num_points;
+    int64_t num_points;       /* >= 1 */
     const int64_t* cells;     /* (num_cells, free + 1) simplices that cover P: places of their corners in points */
-    int64_t num_cells;
+    int64_t num_cells;        /* >= 1 */
     int64_t most_bisections;  /* the work ends there; each needs room for a point and two cells */
     double best;              /* f at a known feasible point, or minus infinity */
     double tolerance;         /* the work ends where the bound is within it of the best f known */
@@ -321,8 +321,8 @@ typedef struct vb_certificate {
     int32_t found;  /* 1 where a corner was met that is better than the one given, else 0 */
 } vb_certificate;
 
-/* Fills the certificate and, where found, theta (d,). VB_OK where the bound is within the tolerance, VB_OUT_OF_ITERATIONS
- * where the bisections ended first: the bound is true all the same. */
+/* Fills the certificate and, where found, theta (d,). VB_OK where the bound is within the tolerance,
+ * VB_OUT_OF_ITERATIONS where the bisections ended first: the bound is true all the same. */
 VB_API vb_status vb_certify(const vb_model* model, const vb_certificate_task* task, vb_certificate* certificate,
                             double* theta);
 
@@ -342,8 +342,8 @@ VB_API vb_status vb_needed_facets(const vb_facets* facets, uint8_t* needed);
 /* width (free,): the extent along every axis; infinity where it could not be found. */
 VB_API vb_status vb_widths(const vb_facets* facets, double* width);
 
-/* Row k of y (count, free) becomes a point that lies furthest along row k of direction (count, free). VB_OUT_OF_ITERATIONS
- * where one of them is not exact. */
+/* Row k of y (count, free) becomes a point that lies furthest along row k of direction (count, free).
+ * VB_OUT_OF_ITERATIONS where one of them is not exact. */
 VB_API vb_status vb_furthest(const vb_facets* facets, int64_t count, const double* direction, double* y);
 
 /* ---- Optimistic plans ------------------------------------------------------------------------------------------- */
@@ -370,7 +370,7 @@ typedef struct vb_optimistic_plan {
 
 /* Plans optimistically again and again, each time from where the last plan ended:
  *
- *     V(s) = max_a max_theta  R_theta(s,a) + gamma sum_s' <phi(s'|s,a), theta> V(s'),   theta in P and in all ellipsoids.
+ *     V(s) = max_a max_theta  R_theta(s,a) + gamma sum_s' <phi(s'|s,a), theta> V(s'),  theta in P and all ellipsoids.
  *
  * A handle may be used without limit; it keeps warm starts for as many ellipsoids as it was ever given. */
 typedef struct vb_optimist vb_optimist;
@@ -431,8 +431,8 @@ VB_API vb_status vb_l1_optimist_new(const vb_model* model, vb_l1_optimist** opti
 VB_API void vb_l1_optimist_free(vb_l1_optimist* optimist);
 VB_API vb_status vb_l1_optimist_get_view(vb_l1_optimist* optimist, vb_l1_optimist_view* view);
 
-/* Plans from 1/(1-gamma): estimate (transitions,) a distribution for every pair, radius (pairs,) at least 0. VB_OK where
- * the error is at most `tolerance`, VB_OUT_OF_ITERATIONS after `most_sweeps` (at least 1). */
+/* Plans from 1/(1-gamma): estimate (transitions,) a distribution for every pair, radius (pairs,) at least 0. VB_OK
+ * where the error is at most `tolerance`, VB_OUT_OF_ITERATIONS after `most_sweeps` (at least 1). */
 VB_API vb_status vb_l1_optimist_plan(vb_l1_optimist* optimist, const double* estimate, const double* radius,
                                      double tolerance, int64_t most_sweeps);
 
@@ -492,17 +492,17 @@ VB_API vb_status vb_information_decided(vb_information* information);
 
 /* ---- Sampling -------------------------------------------------------------------------------------------------- */
 
-/* A Markov chain (hit-and-run) for the posterior of theta: density prod p^n on the feasible set, in the coordinates y. */
+/* A Markov chain (hit-and-run) for the posterior of theta: density prod p^n on the feasible set, in coordinates y. */
 typedef struct vb_sampler vb_sampler;
 
-/* What a sampler holds, as views that live as long as it does. y and reference are all its state: write them to go on from
- * where another sampler of the same model was. */
+/* What a sampler holds, as views that live as long as it does. y and reference are all its state: write them to go on
+ * from where another sampler of the same model was. */
 typedef struct vb_sampler_state {
     double* y;             /* (free,) the chain */
     double* reference;     /* (free,) the point at which directions were scaled last */
     const double* share;   /* (facets,) how much each facet counts in the scale of directions */
     const double* center;  /* (free,) of the largest ellipsoids inside the blocks, to which the shares belong */
-    int64_t num_facets;
+    int64_t num_facets;    /* of all blocks */
     int64_t num_normals;   /* sum over blocks of m^2, m their free coordinates: normal numbers per unit of thinning */
     int64_t num_steps;     /* sum over blocks of m: steps per unit of thinning */
 } vb_sampler_state;
@@ -512,9 +512,9 @@ VB_API vb_status vb_sampler_new(const vb_model* model, vb_sampler** sampler);
 VB_API void vb_sampler_free(vb_sampler* sampler);
 VB_API vb_status vb_sampler_look(vb_sampler* sampler, vb_sampler_state* state);
 
-/* Moves the chain along the posterior of counts (transitions,), n >= 0, by thinning >= 1 steps per free coordinate of each
- * block, and writes theta (d,). Chance: normals (thinning * num_normals,) standard normal, uniforms (thinning * num_steps, 2)
- * in [0, 1). */
+/* Moves the chain along the posterior of counts (transitions,), n >= 0, by thinning >= 1 steps per free coordinate of
+ * each block, and writes theta (d,). Chance: normals (thinning * num_normals,) standard normal, uniforms
+ * (thinning * num_steps, 2) in [0, 1). */
 VB_API vb_status vb_sampler_sample(vb_sampler* sampler, const double* counts, int64_t thinning, const double* normals,
                                    const double* uniforms, double* theta);
 
@@ -529,7 +529,7 @@ typedef struct vb_rows_task {
     const double* counts;  /* (transitions,) n >= 0 */
     const double* visits;  /* (S*A,) sums of n over the transitions of a pair */
     double bias;           /* >= 0 */
-    int64_t state;
+    int64_t state;         /* where the value counts */
     double tolerance;      /* of the linearised gap, relative to 1 + |f| */
     int64_t limit;         /* steps of one climb */
 } vb_rows_task;
@@ -539,12 +539,13 @@ typedef struct vb_rows_result {
     double gap;        /* what the objective, linearised in V, may still gain: 0 at a fixed point, where KKT holds */
 } vb_rows_result;
 
-/* Makes a solver whose p is uniform and whose policy is action 0. factors: 1 to evaluate policies by dense (S, S) factors, 0 by
- * sweeps. Every pair must have a possible transition. */
+/* Makes a solver whose p is uniform and whose policy is action 0. factors: 1 to evaluate policies by dense (S, S)
+ * factors, 0 by sweeps. Every pair must have a possible transition. */
 VB_API vb_status vb_rows_new(const vb_model* model, int32_t factors, vb_rows** rows);
 VB_API void vb_rows_free(vb_rows* rows);
 
-/* Views of the model in force: p (transitions,) and its policy (S,). They may be written; policies are checked in vb_rows_solve. */
+/* Views of the model in force: p (transitions,) and its policy (S,). They may be written; vb_rows_solve checks the
+ * policy. */
 VB_API vb_status vb_rows_look(vb_rows* rows, double** p, int64_t** policy);
 
 /* Moves p and the policy from where they are to a fixed point. */
@@ -552,7 +553,7 @@ VB_API vb_status vb_rows_solve(vb_rows* rows, const vb_rows_task* task, vb_rows_
 
 /* ---- Parts, for tests ------------------------------------------------------------------------------------------ */
 
-/* A line along which probabilities change by 1 + t ratio: sum weight log(1 + t ratio) - level at t, and its derivative. */
+/* A line along which probabilities change by 1 + t ratio: sum weight log(1 + t ratio) - level, and its derivative. */
 VB_API vb_status vb_part_excess(int64_t count, const double* weight, const double* ratio, double t, double level,
                                 double* value_and_slope);
 
@@ -571,9 +572,9 @@ VB_API vb_status vb_part_crossing(const vb_part_slice* slice, double* distance);
 /* One pair of vb_rows in closed form: the p (count,) that maximises sum counts log p + weight <p, gain>. */
 VB_API vb_status vb_part_biased_pair(int64_t count, const double* counts, const double* gain, double weight, double* p);
 
-/* sum counts log(p / frequency) + weight <p, gain> of a distribution p of a pair, with frequency = counts / their sum. */
-VB_API vb_status vb_part_pair_score(int64_t count, const double* counts, const double* gain, double weight, const double* p,
-                                    double* score);
+/* sum counts log(p / frequency) + weight <p, gain> of a distribution p of a pair; frequency = counts / their sum. */
+VB_API vb_status vb_part_pair_score(int64_t count, const double* counts, const double* gain, double weight,
+                                    const double* p, double* score);
 /* ---- Parts, for tests: optimistic plans -------------------------------------------------------------------------- */
 
 /* The largest <c, y> within several ellipsoids |y - middle|^2 in H <= room and over facets normals y + offsets >= 0. */

@@ -13,7 +13,7 @@ constexpr Index kOwnNumbers = 1 << 20;  // up to so many numbers each place keep
 
 double objective_at(const Pool& pool, Index k) { return pool.result[k][0]; }
 
-bool better(double reached, double known) { return reached > known + kTie * (1.0 + std::fabs(known)); }
+bool better(double reached, double known) { return reached > known + kTie * (1.0 + vb::fabs(known)); }
 
 void copy_place(Pool& pool, Index from, Index to) {
     copy(pool.y[from], pool.y.cols, pool.y[to]);
@@ -37,11 +37,11 @@ void copy_place(Pool& pool, Index from, Index to) {
 
 bool same_point(const Pool& pool, Index j, Index k) {
     const double f = objective_at(pool, j);
-    if (std::fabs(f - objective_at(pool, k)) > 1e-7 * (1.0 + std::fabs(f))) return false;
+    if (vb::fabs(f - objective_at(pool, k)) > 1e-7 * (1.0 + vb::fabs(f))) return false;
     double size = 1.0, distance = 0.0;
     for (Index i = 0; i < pool.y.cols; ++i) {
-        size = larger(size, std::fabs(pool.y[j][i]));
-        distance = larger(distance, std::fabs(pool.y[j][i] - pool.y[k][i]));
+        size = larger(size, vb::fabs(pool.y[j][i]));
+        distance = larger(distance, vb::fabs(pool.y[j][i] - pool.y[k][i]));
     }
     return distance <= kSame * size;
 }

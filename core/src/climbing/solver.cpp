@@ -43,7 +43,7 @@ void explore(Solver& solver, const Problem& problem) {
 
 bool finite(const double* x, Index n) {
     for (Index i = 0; i < n; ++i) {
-        if (!std::isfinite(x[i])) return false;
+        if (!vb::isfinite(x[i])) return false;
     }
     return true;
 }
@@ -84,7 +84,7 @@ bool policy_fits(const Model& model, const Index* policy) {
 bool result_fits(const Pool& pool, Index k) {
     if (pool.status[k] < 0 || pool.status[k] > static_cast<std::int32_t>(Status::no_start)) return false;
     const double* result = pool.result[k];
-    return !std::isnan(result[0]) && !std::isnan(result[1]) && !std::isnan(result[2]) && pool.iterations[k] >= 0;
+    return !isnan(result[0]) && !isnan(result[1]) && !isnan(result[2]) && pool.iterations[k] >= 0;
 }
 
 // What the last quadratic program left, where it is said to be there.

@@ -46,7 +46,7 @@ inline double log_ordinary(double x) {
 }
 
 // log of any x, by the C library where x is not ordinary
-inline double log_of(double x) { return is_odd(oddness(x)) ? std::log(x) : log_ordinary(x); }
+inline double log_of(double x) { return is_odd(oddness(x)) ? vb::log(x) : log_ordinary(x); }
 
 // sum of weight log x; minus infinity where an x is not positive
 double weighted_log_sum(const double* weight, const double* x, Index n);

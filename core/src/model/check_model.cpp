@@ -27,7 +27,7 @@ bool within(const Index* values, Index n, Index limit) {
 bool finite(const double* values, Index n) {
     if (values == nullptr) return n == 0;
     for (Index i = 0; i < n; ++i) {
-        if (!std::isfinite(values[i])) return false;
+        if (!isfinite(values[i])) return false;
     }
     return true;
 }
@@ -59,7 +59,7 @@ bool rewards_fit(const vb_model_data& d) {
         bool allowed = false;
         for (Index pair = s * d.num_actions; pair < (s + 1) * d.num_actions; ++pair) {
             if (d.reward[pair] == -kInfinity) continue;
-            if (!std::isfinite(d.reward[pair])) return false;
+            if (!isfinite(d.reward[pair])) return false;
             allowed = true;
         }
         if (!allowed) return false;
