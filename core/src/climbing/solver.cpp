@@ -93,13 +93,9 @@ bool factors_fit(const Pool& pool, Index k) {
     return !pool.factors.empty() && finite(pool.factors[k], pool.factors.cols);
 }
 
-bool factors_fit(const Pool& pool, Index k) {
-    return !pool.factored[k] || (!pool.factors.empty() && finite(pool.factors[k], pool.factors.cols));
-}
-
 bool place_fits(const Solver& solver, Index k) {
     const Pool& pool = solver.pool;
-    return factors_fit(pool, k) && finite(pool.y[k], pool.y.cols) && finite(pool.V[k], pool.V.cols) && result_fits(pool, k) &&
+    return finite(pool.y[k], pool.y.cols) && finite(pool.V[k], pool.V.cols) && result_fits(pool, k) &&
            policy_fits(solver.known.model, pool.policy[k]) && active_facets_fit(solver, k) &&
            factors_fit(pool, k) && inside(solver.known.set, pool.y[k]);
 }
