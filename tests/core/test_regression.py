@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from vbmle import LinearMixtureMDP
-from vbmle.core.model import Model, from_flat
+from vbmle.core.model import Model
 from vbmle.core.regression import Information, Regression
 from vbmle.testing import example_models
 from vbmle.worlds import riverswim
@@ -16,7 +16,7 @@ NAMES = ["paper, larger than the simplex", "separate blocks", "raw one-hot featu
 
 
 def handle(mdp: LinearMixtureMDP) -> Model:
-    return from_flat(mdp.flat, mdp.flat_domain)
+    return mdp.core
 
 
 def blocks(mdp: LinearMixtureMDP) -> list[tuple[np.ndarray, slice]]:
