@@ -63,23 +63,23 @@ typedef struct vb_model_data {
     int64_t dimension;        /* d >= 1 */
     double discount;          /* gamma in [0, 1) */
     const int64_t* pair_begin;   /* (S*A + 1,) kept: transitions of a pair */
-    const int64_t* successor;    /* (transitions,) the next state; may be empty rows for actions that are not allowed */
-    const double* reward;        /* (S*A,) kept: minus infinity for an action that is not allowed */
+    const int64_t* successor;    /* (transitions,) the next state, rising within a pair */
+    const double* reward;        /* (S*A,) kept: minus infinity for an action that is not allowed; every state has one that is */
     const double* reward_next;   /* (transitions,) kept: r(s,a,s'), or null */
     const double* phi;           /* (transitions, d) kept: dense features, or null */
     const int64_t* feature_begin;       /* (transitions + 1,) kept: sparse features, or null */
-    const int64_t* feature_coordinate;  /* kept: entries of theta */
+    const int64_t* feature_coordinate;  /* kept: entries of theta, those of one transition in one block */
     const double* feature_weight;       /* kept */
     int64_t num_blocks;          /* blocks of the feasible set; dense features need one */
     const double* center;        /* (d,) kept: an interior point */
-    const int64_t* coordinates;  /* (d,) kept: entries of theta, block after block */
+    const int64_t* coordinates;  /* (d,) kept: entries of theta, block after block, each once */
     const int64_t* coordinate_begin;  /* (blocks + 1,) into coordinates */
     const double* basis;         /* kept: blocks of (coordinates, free), one after another */
     const int64_t* free_begin;   /* (blocks + 1,) into y */
     const double* normals;       /* kept: blocks of (facets, free), one after another */
     const double* offsets;       /* (facets,) kept */
     const int64_t* facet_begin;  /* (blocks + 1,) into offsets */
-    const double* diameter;      /* (blocks,) bounds on the distance of two points of a block */
+    const double* diameter;      /* (blocks,) > 0: bounds on the distance of two points of a block */
 } vb_model_data;
 
 typedef struct vb_model vb_model;
@@ -97,7 +97,7 @@ VB_API vb_status vb_model_assemble(const vb_model* model, const double* y, doubl
 /* out = weight * phi_V(s, a) = weight * sum over s' of phi(s'|s,a) V(s'): V (S,), out (d,). */
 VB_API vb_status vb_model_value_feature(const vb_model* model, int64_t pair, const double* V, double weight, double* out);
 
-/* The y of a theta, moved inside the feasible set where theta is outside. */
+/* The y of a theta, which must be finite, moved inside the feasible set where theta is outside. */
 VB_API vb_status vb_model_place(const vb_model* model, const double* theta, double* y);
 
 /* ---- Planning -------------------------------------------------------------------------------------------------- */
@@ -210,8 +210,11 @@ VB_API int64_t vb_counts_add(vb_counts* counts, int64_t state, int64_t action, i
 #define VB_BAD_ACTION (-2)     /* the action is out of range */
 #define VB_BAD_NEXT_STATE (-3) /* the next state is out of range */
 #define VB_IMPOSSIBLE (-4)     /* no feasible theta allows the transition */
+#define VB_BAD_TIMES (-5)      /* times is below 1, or the total would reach 2^62 */
+#define VB_NO_COUNTS (-6)      /* counts is null */
 
-/* Replaces all counts: values (transitions,) finite and not negative, observed (num_observed,) exactly those above 0. */
+/* Replaces all counts: values (transitions,) finite, not negative and in total below 2^62, observed (num_observed,)
+ * those above 0, each once. */
 VB_API vb_status vb_counts_load(vb_counts* counts, const double* values, const int64_t* observed, int64_t num_observed);
 
 typedef struct vb_counts_view {
@@ -222,33 +225,33 @@ typedef struct vb_counts_view {
 } vb_counts_view;
 
 /* Where the counts lie, and how many there are now. */
-VB_API void vb_counts_fields(vb_counts* counts, vb_counts_view* view);
+VB_API vb_status vb_counts_fields(vb_counts* counts, vb_counts_view* view);
 
 /* sum n log p - ridge/2 |theta|^2 + <linear, theta> + bias * V*(state; theta) */
 typedef struct vb_objective {
     vb_counts* counts;     /* n */
-    const double* linear;  /* (d,), or null */
-    double ridge;          /* >= 0 */
-    double bias;           /* >= 0 */
+    const double* linear;  /* (d,) finite, or null */
+    double ridge;          /* finite, >= 0 */
+    double bias;           /* finite, >= 0 */
     int64_t state;         /* where the value counts */
 } vb_objective;
 
 /* A maximiser over the feasible set. It keeps its local maxima from one call to the next. */
 typedef struct vb_solver vb_solver;
 
-/* A solver for up to `places` local maxima; factors: evaluate policies by dense factors, else by sweeps. */
+/* A solver for up to `places` (1 to 1000) local maxima; factors: evaluate policies by dense factors, else by sweeps. */
 VB_API vb_status vb_solver_new(const vb_model* model, int64_t places, int32_t factors, vb_solver** solver);
 VB_API void vb_solver_free(vb_solver* solver);
 
 typedef struct vb_starts {
-    const double* fixed;   /* (num_fixed, free) points y to start from */
+    const double* fixed;   /* (num_fixed, free) finite: points y to start from */
     int64_t num_fixed;
     const double* best;    /* (free,) the y that is best for the controller everywhere, or null */
     const int64_t* pairs;  /* (num_pairs,) pairs in the order in which they are tried */
     int64_t num_pairs;
 } vb_starts;
 
-/* Where searches start from; copied. To be called once, before the first search. */
+/* Where searches start from; copied. To be called once, before the first search; refused a second time. */
 VB_API vb_status vb_solver_set_starts(vb_solver* solver, const vb_starts* starts);
 
 /* Each of these maximises and returns how the incumbent's last climb ended (VB_OK to VB_NO_START), or VB_BAD_ARGUMENT. */
@@ -258,11 +261,11 @@ VB_API vb_status vb_solver_follow(vb_solver* solver, const vb_objective* objecti
 VB_API vb_status vb_solver_climb_from_few(vb_solver* solver, const vb_objective* objective); /* and from two starts */
 VB_API vb_status vb_solver_add_start(vb_solver* solver, const vb_objective* objective, const double* theta); /* from theta, too */
 
-/* Stands at theta (d,) alone, moved inside the feasible set. */
-VB_API void vb_solver_stand_at(vb_solver* solver, const double* theta);
+/* Stands at theta (d,) alone, moved inside the feasible set; theta must be finite, here and above. */
+VB_API vb_status vb_solver_stand_at(vb_solver* solver, const double* theta);
 
 /* Makes the incumbent's policy and V optimal for its theta. */
-VB_API void vb_solver_plan(vb_solver* solver);
+VB_API vb_status vb_solver_plan(vb_solver* solver);
 
 /* Where the maxima lie. Row 0 is the incumbent, the last row scratch; rows = places + 1. */
 typedef struct vb_solver_view {
@@ -273,7 +276,7 @@ typedef struct vb_solver_view {
     int64_t* active;      /* (rows, free) facets on which the last program ended, block by block */
     int64_t* num_active;  /* (rows, blocks) */
     double* result;       /* (rows, 3) objective, relative KKT residual, gap */
-    int32_t* status;      /* (rows,) how the last climb ended */
+    int32_t* status;      /* (rows,) how the last climb ended; before the first VB_NO_START */
     int32_t* iterations;  /* (rows,) of the last climb */
     uint8_t* evaluated;   /* (rows,) whether V and policy belong to theta */
     uint8_t* factored;    /* (rows,) whether `factors` belong to the active facets */
@@ -282,9 +285,10 @@ typedef struct vb_solver_view {
     int64_t size;         /* maxima held */
     int64_t turn;         /* how often it has followed */
 } vb_solver_view;
-VB_API void vb_solver_fields(vb_solver* solver, vb_solver_view* view);
+VB_API vb_status vb_solver_fields(vb_solver* solver, vb_solver_view* view);
 
-/* Takes over what was written into the fields, after checking it; theta, and all that follows from it, is recomputed. */
+/* Takes over what was written into the fields, after checking it; theta, and all that follows from it, is recomputed.
+ * Where it is refused the solver stands at the interior point, as if it were new. */
 VB_API vb_status vb_solver_restore(vb_solver* solver, int64_t size, int64_t turn);
 
 /* ---- Certificates ---------------------------------------------------------------------------------------------- */
@@ -598,6 +602,79 @@ VB_API vb_status vb_part_choose_models(vb_optimist* optimist, const double* V, d
  * increasing gain. */
 VB_API vb_status vb_part_best_mean(int64_t count, const double* estimate, const double* gain, double radius,
                                    int64_t* order, double* value);
+
+/* ---- Parts, for tests: climbing ---------------------------------------------------------------------------------- */
+
+/* Maximises <g, d> - d' B d / 2 subject to normals d + slack >= 0, with scratch that is full of NaN. */
+typedef struct vb_part_program {
+    int64_t free;           /* n >= 1: entries of d */
+    int64_t facets;
+    int64_t room;           /* >= 0: by how much scratch is larger than needed, as where blocks differ in size */
+    int32_t by_axis;        /* 1 to keep the normals by columns, too */
+    const double* B;        /* (n, n) symmetric */
+    const double* g;        /* (n,) */
+    const double* normals;  /* (facets, n) of length 1 */
+    const double* slack;    /* (facets,) */
+    double* d;              /* (n,) the maximiser */
+    int64_t* active;        /* (n,) the facets to try first; at the end the active ones */
+    int64_t num_active;     /* how many of each, at most n */
+    double* multiplier;     /* (n + 1,) of the active facets */
+} vb_part_program;
+
+/* VB_OK, VB_NOT_CONVEX, VB_INFEASIBLE, or VB_OUT_OF_ITERATIONS. */
+VB_API vb_status vb_part_solve_program(vb_part_program* program);
+
+/* lower (n, n) becomes the Cholesky factor of a symmetric matrix (n, n), and inverse (n, n) the factor's inverse: lower
+ * triangles. VB_NOT_CONVEX where the matrix is not safely positive definite. */
+VB_API vb_status vb_part_cholesky(int64_t n, const double* matrix, double* lower, double* inverse);
+
+/* out = log x, of count numbers. */
+VB_API vb_status vb_part_logs(int64_t count, const double* x, double* out);
+
+/* sum of weight log x; minus infinity where an x is not positive. */
+VB_API vb_status vb_part_weighted_log_sum(int64_t count, const double* weight, const double* x, double* sum);
+
+/* The objective and its derivatives at any theta, feasible or not; scratch is full of NaN at first. */
+typedef struct vb_probe vb_probe;
+
+/* `factors`: policies by dense factors, else by sweeps. `copies`: with the copies of features and normals that small models
+ * keep, else without any, as for large ones. */
+VB_API vb_status vb_part_probe_new(const vb_model* model, int32_t factors, int32_t copies, vb_probe** probe);
+VB_API void vb_part_probe_free(vb_probe* probe);
+
+/* Where a probe's results lie; what the model's kind does not have is null. */
+typedef struct vb_part_probe_view {
+    double* p;          /* (transitions,) */
+    int64_t* policy;    /* (S,) where planning starts and ends; may be written */
+    double* V;          /* (S,) */
+    double* visits;     /* (S,) discounted, from the objective's state on */
+    double* gradient;   /* (d,) in theta */
+    double* slope;      /* (free,) the gradient in y */
+    double* concave;    /* (free, free) dense features: minus the Hessian of the part without value, in y */
+    double* bent;       /* (free, free) dense features: the Hessian of V(state) in y for the policy */
+    double* hessian;    /* (num_squares,) sparse features: minus the Hessian without value in theta, lower triangles by block */
+    int64_t num_squares;
+} vb_part_probe_view;
+VB_API vb_status vb_part_probe_look(vb_probe* probe, vb_part_probe_view* view);
+
+/* f at theta (d,); held: V is that of the policy at hand. Sets p, policy and V. */
+VB_API vb_status vb_part_probe_evaluate(vb_probe* probe, const vb_objective* objective, int32_t held, const double* theta,
+                                        double* f);
+
+/* After that, for the same objective: gradient, slope and visits. */
+VB_API vb_status vb_part_probe_slope(vb_probe* probe, const vb_objective* objective);
+
+/* After that: concave and bent, or hessian. */
+VB_API vb_status vb_part_probe_curvature(vb_probe* probe, const vb_objective* objective);
+
+/* After a slope, with factors and sparse features: out (d,) = (Hessian of V(state) in theta) v. */
+VB_API vb_status vb_part_probe_multiply(vb_probe* probe, const double* v, double* out);
+
+/* out (free,) = basis' g, a gradient in theta as one in y. */
+VB_API vb_status vb_part_reduce(const vb_model* model, const double* g, double* out);
+
+/* B (m, m) = basis' H basis of a block, from the lower triangle of H (coordinates, coordinates). */
+VB_API vb_status vb_part_reduce_hessian(const vb_model* model, int64_t block, const double* hessian, double* B);
 
 #ifdef __cplusplus
 }

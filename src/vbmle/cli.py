@@ -188,6 +188,32 @@ def bench(
 
 
 @app.command()
+def play(
+    out: Annotated[Path, typer.Option(metavar="FILE.html", help="Where the page goes.")] = Path(
+        "playground.html"
+    ),
+    model: Annotated[
+        Path | None, typer.Option(metavar="MODEL.npz", help="A model of your own, by LinearMixtureMDP.save.")
+    ] = None,
+    theta: Annotated[str | None, typer.Option(metavar="W", help="Its true weights, as in .2,.3,.5.")] = None,
+    show: Annotated[bool, typer.Option("--open/--no-open", help="Open the page in the browser.")] = True,
+) -> None:
+    """Write the playground: one offline page on which a bias towards value can be seen at work."""
+    import webbrowser
+
+    from vbmle.play import write
+    from vbmle.play.scenes import read
+
+    try:
+        page = write(out, read(model, theta))
+    except (OSError, ValueError) as error:
+        raise InputError(str(error)) from error
+    _say(f"see {page}")
+    if show:
+        webbrowser.open(page.resolve().as_uri())
+
+
+@app.command()
 def agents() -> None:
     """List the agents: settings with their defaults, and what each is."""
     from vbmle.experiments import catalogue

@@ -142,13 +142,9 @@ def test_sums_of_uclk_are_those_of_the_definition(name: str):
         x = feature(mdp, row, V)
         sigma += np.outer(x, x)
         b += x * V[following]
-    known, domain = agent._regression, mdp.flat_domain
-    whole = np.zeros_like(sigma)
-    for k in range(len(domain.coord_ptr) - 1):
-        at = domain.coords[domain.coord_ptr[k] : domain.coord_ptr[k + 1]]
-        whole[np.ix_(at, at)] = known.sigma[domain.hessian_ptr[k] : domain.hessian_ptr[k + 1]].reshape(
-            len(at), -1
-        )
+    known, whole = agent._regression, np.zeros_like(sigma)
+    for block, part in zip(mdp.polytope.blocks, matrices(mdp, known.sigma), strict=True):
+        whole[np.ix_(block.coordinates, block.coordinates)] = part
     np.testing.assert_allclose(whole, sigma, rtol=1e-10, atol=1e-10)
     np.testing.assert_allclose(known.b, b, rtol=1e-10, atol=1e-10)
     np.testing.assert_allclose(known.estimate(), np.linalg.solve(sigma, b), rtol=0.0, atol=1e-8)
@@ -233,15 +229,23 @@ def test_one_hot_features_reduce_to_counts(agent: Kind):
         _check_blocks(world.mdp, sigmas.sum(axis=0), len(sigmas), visits, V)
 
 
+def matrices(mdp: LinearMixtureMDP, flat: np.ndarray) -> list[np.ndarray]:
+    """The square matrices of all blocks, which lie one after another."""
+    sizes = [len(block.coordinates) for block in mdp.polytope.blocks]
+    ends = np.cumsum([size**2 for size in sizes])
+    return [part.reshape(k, k) for part, k in zip(np.split(flat, ends[:-1]), sizes, strict=True)]
+
+
 def _check_blocks(
     mdp: LinearMixtureMDP, sigma: np.ndarray, ridge: float, visits: np.ndarray, V: np.ndarray
 ) -> None:
-    domain = mdp.flat_domain
-    for row, block in enumerate(mdp.block_of_row):
+    parts = matrices(mdp, sigma)
+    for row, block in enumerate(mdp.block_of_pair):
         at = slice(mdp.transitions.indptr[row], mdp.transitions.indptr[row + 1])
         x = V[mdp.transitions.successor[at]]
-        found = sigma[domain.hessian_ptr[block] : domain.hessian_ptr[block + 1]].reshape(len(x), len(x))
-        np.testing.assert_allclose(found, ridge * np.eye(len(x)) + visits[row] * np.outer(x, x), rtol=1e-12)
+        np.testing.assert_allclose(
+            parts[block], ridge * np.eye(len(x)) + visits[row] * np.outer(x, x), rtol=1e-12
+        )
 
 
 # ---- plans

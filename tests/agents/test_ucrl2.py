@@ -6,7 +6,8 @@ from scipy.optimize import linprog
 
 from vbmle import UCRL2, LinearMixtureMDP, TransitionCounts, World, plan, simulate
 from vbmle.agents.episodes import Episodes
-from vbmle.kernels.l1_balls import best_mean, extended_value_iteration
+from vbmle.core.optimism import L1Optimist
+from vbmle.core.parts_optimism import best_mean
 from vbmle.testing import example_models
 from vbmle.worlds import riverswim
 
@@ -44,7 +45,7 @@ def test_the_inner_maximum_is_that_of_a_linear_program(case: int):
     gain = np.round(rng.random(m), 1 if case % 2 else 6)  # with ties
     radius = float(rng.choice([0.0, 0.1, 0.7, 2.0, 5.0]))
     order = rng.permutation(m)
-    found = best_mean(estimate, gain, radius, order, 0, m)
+    found = best_mean(estimate, gain, radius, order)
     assert found == pytest.approx(by_program(estimate, gain, radius), abs=1e-9)
     assert (np.diff(gain[order]) >= 0.0).all()
 
@@ -78,13 +79,13 @@ def slow_iteration(
 @pytest.mark.parametrize("scale", [0.0, 0.3, 2.0])
 def test_planning_agrees_with_a_slow_version_within_its_promise(name: str, scale: float):
     mdp, rng = EXAMPLES[name].mdp, np.random.default_rng(3)
-    indptr, count, states = mdp.transitions.indptr, mdp.transitions.count, mdp.num_states
+    indptr = mdp.transitions.indptr
     estimate = np.concatenate([rng.dirichlet(np.ones(n)) for n in np.diff(indptr)])
     radius = scale * rng.random(len(indptr) - 1)
     for tolerance in (1e-3, 1e-8):
-        V, policy = np.full(states, 1.0 / (1.0 - mdp.discount)), np.zeros(states, np.int64)
-        work = (np.empty(states), policy, np.empty(count), np.arange(count))
-        error = extended_value_iteration(mdp.flat, estimate, radius, V, *work, tolerance, 100_000)
+        optimist = L1Optimist(mdp.core)
+        assert optimist.plan(estimate, radius, tolerance, 100_000)
+        V, error = optimist.V, optimist.error_bound
         assert error <= tolerance
         # gamma = .9: after 400 sweeps the slow version is off by at most .9^400 * 10 < 1e-17.
         off = np.abs(V - slow_iteration(mdp, estimate, radius, 400)).max()

@@ -185,7 +185,6 @@ def test_a_worker_with_other_code_is_told_and_nothing_is_kept_of_it(tmp_path: Pa
 def test_on_a_terminal_every_agent_has_a_bar_with_its_rate():
     screen = io.StringIO()
     with Bars(Console(file=screen, force_terminal=True, width=100)) as bars:
-        bars.preparing()
         bars.begin("one", {"plain": 2, "biased": 2}, {"plain": 0, "biased": 1})
         for agent in ("plain", "biased", "plain"):
             bars.finished(agent)

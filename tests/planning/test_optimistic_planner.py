@@ -8,10 +8,8 @@ import pytest
 from problems import draw, random_world, raw
 
 from vbmle import LinearMixtureMDP, World, plan
+from vbmle.core.parts_optimism import choose_models, intersect
 from vbmle.estimation.value_regression import Regression
-from vbmle.kernels.intersection import intersect
-from vbmle.kernels.optimism import choose_models
-from vbmle.kernels.quadratic import qp_workspace
 from vbmle.planning.optimistic_planner import Ellipsoid, Optimist
 from vbmle.testing import example_models
 from vbmle.worlds import random_network
@@ -23,10 +21,13 @@ CHUNKS = 20
 
 def whole(mdp: LinearMixtureMDP, sigma: np.ndarray) -> np.ndarray:
     """Sigma as one matrix."""
-    domain, out = mdp.flat_domain, np.zeros((mdp.dimension, mdp.dimension))
-    for k in range(len(domain.coord_ptr) - 1):
-        at = domain.coords[domain.coord_ptr[k] : domain.coord_ptr[k + 1]]
-        out[np.ix_(at, at)] = sigma[domain.hessian_ptr[k] : domain.hessian_ptr[k + 1]].reshape(len(at), -1)
+    out = np.zeros((mdp.dimension, mdp.dimension))
+    first = 0
+    for block in mdp.polytope.blocks:
+        k = len(block.coordinates)
+        part = sigma[first : first + k * k].reshape(k, k)
+        out[np.ix_(block.coordinates, block.coordinates)] = part
+        first += k * k
     return out
 
 
@@ -72,10 +73,9 @@ def compare(world: World, rng: np.random.Generator, count: int, ellipsoids: int 
     optimist.plan(sets, tolerance=1e-3)
     assert not optimist.empty
     V = rng.random(mdp.num_states) * 10.0
-    ours = np.empty(mdp.transitions.count)
-    gap = choose_models(mdp.flat, mdp.flat_domain, optimist._ball, mdp.block_of_row, V, optimist._warm, ours)
+    ours, gap = choose_models(optimist._core, V)
     assert gap <= 1e-8
-    rows = rng.permutation(len(mdp.block_of_row))[:count]
+    rows = rng.permutation(len(mdp.block_of_pair))[:count]
     for row in rows:
         c, at = gains(mdp, V, row)
         theta = optimist.thetas().reshape(-1, mdp.dimension)[row]
@@ -135,10 +135,9 @@ def test_intersections_of_random_ellipsoids_against_clarabel(chunk: int):
             middle[level] = shared + away
             room[level] = away @ H[level] @ away * rng.uniform(1.01, 2.0)
         c = rng.normal(size=m)
-        mu, y, active = np.zeros(levels), np.zeros(m), np.zeros(m, np.int64)
+        mu = np.zeros(levels)
         mu[0] = np.sqrt(c @ np.linalg.solve(H[0], c) / room[0])
-        work = (np.empty((m, m)), np.empty(m), np.empty(m + 1), qp_workspace(m, len(rows)))
-        gap, _ = intersect(c, (H, middle, room), rows, offsets, mu, y, active, 0, work)
+        y, gap = intersect(c, (H, middle, room), rows, offsets, mu)
         z = cp.Variable(m)
         inside = [cp.quad_form(z - middle[j], cp.psd_wrap(H[j])) <= room[j] for j in range(levels)]
         problem = cp.Problem(cp.Maximize(c @ z), [rows @ z + offsets >= 0, *inside])
@@ -151,11 +150,7 @@ def test_ellipsoids_without_a_common_point_are_told():
     """Two small balls far from each other: no common point is claimed."""
     H, middle = np.array([np.eye(2), np.eye(2)]), np.array([[-1.0, 0.0], [1.0, 0.0]])
     rows = np.vstack([np.eye(2), -np.eye(2)])
-    work = (np.empty((2, 2)), np.empty(2), np.empty(3), qp_workspace(2, 4))
-    gap, _ = intersect(
-        np.array([0.3, 1.0]), (H, middle, np.full(2, 0.1)), rows, np.full(4, 5.0), np.ones(2), np.zeros(2),
-        np.zeros(2, np.int64), 0, work,
-    )  # fmt: skip
+    _, gap = intersect(np.array([0.3, 1.0]), (H, middle, np.full(2, 0.1)), rows, np.full(4, 5.0), np.ones(2))
     assert gap == np.inf
 
 

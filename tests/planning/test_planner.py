@@ -10,7 +10,7 @@ from quantecon.markov import DiscreteDP
 from scipy import sparse
 
 from vbmle import LinearMixtureMDP, Plan, evaluate, plan, plan_known, value_iteration
-from vbmle.kernels import value
+from vbmle.core.planning import Planner
 from vbmle.testing import example_models
 
 EXAMPLES = example_models()
@@ -88,10 +88,11 @@ def optimal(P: np.ndarray, R: np.ndarray, discount: float) -> np.ndarray:
 
 def bellman(mdp: LinearMixtureMDP, theta: np.ndarray, V: np.ndarray) -> np.ndarray:
     """T V by the sweep that all iterative planners share."""
-    out = np.empty_like(V)
-    p = mdp.transitions.probabilities(np.asarray(theta))
-    value.sweep(mdp.flat, p, V, out, np.zeros(len(V), np.int64))
-    return out
+    planner = Planner(mdp.core, factors=False)
+    planner.theta[:], planner.V[:] = theta, V
+    planner.assemble()
+    planner.sweep()
+    return planner.next.copy()
 
 
 def assert_keeps_its_promise(result: Plan, exact: np.ndarray, tolerance: float, rounding: float) -> None:

@@ -55,7 +55,7 @@ SupportEnd best_in_one(const PairProblem& problem, const ConfidenceLayer& layer)
     const Index m = block.num_free, at = problem.pair * problem.models.set->most_free;
     const Ellipsoid ellipsoid = layer.placed.in_block(block, problem.number);
     double* y = layer.warm.y.data + at;
-    const double worth = std::sqrt(square_length(ellipsoid.root, problem.c) * ellipsoid.room);
+    const double worth = vb::sqrt(square_length(ellipsoid.root, problem.c) * ellipsoid.room);
     if (worth <= kIndifferent * problem.scale) {
         copy(layer.placed.near.data + block.first_free, m, y);
         return {0.0};
@@ -64,8 +64,13 @@ SupportEnd best_in_one(const PairProblem& problem, const ConfidenceLayer& layer)
     const SupportProblem inner{problem.c, ellipsoid, block.facets, slack, kClose * problem.scale};
     double& s = layer.warm.s[problem.pair];
     Index& num_active = layer.warm.num_active[problem.pair];
+    Index* active = layer.warm.active.data + at;
+    if (s == kInfinity && num_active == m) {
+        const double gap = vertex_gap(inner, active, y, problem.models.vertex);
+        if (gap <= inner.close) return {gap};
+    }
     add_scaled(-1.0, ellipsoid.middle, m, y);
-    SupportPoint point{y, layer.warm.active.data + at, num_active, s};
+    SupportPoint point{y, active, num_active, s};
     const SupportEnd end = support(inner, point, problem.models.support);
     s = point.s;
     num_active = point.num_active;
@@ -94,7 +99,7 @@ double best_in_intersection(const PairProblem& problem) {
         work.here.mu.data[l] = 0.0;
     }
     const Ellipsoid& one = models.in_block[tight];
-    const double unit = std::sqrt(one.room / square_length(one.root, problem.c));
+    const double unit = vb::sqrt(one.room / square_length(one.root, problem.c));
     work.here.mu.data[tight] = 1.0 / smaller(models.layers[tight]->warm.s[problem.pair], kFar * unit);
     work.num_active = 0;
     const IntersectionProblem inner{problem.c, {models.in_block.data, count}, problem.block.facets};
@@ -135,17 +140,38 @@ ChoiceEnd best_in_all(const PairProblem& problem) {
     return of_tight;
 }
 
-// Shrinks y towards 0, which is well inside, until every facet holds: vertices are known to about 1e-9 only. Returns
-// how much of y was lost.
-double pull_inside(const Facets& facets, double* values, double* y) {
+// By how much y must shrink towards 0, which is well inside, so that every facet holds: vertices are known to about 1e-9
+// only.
+double shrink_inside(const Facets& facets, const double* y, double* values) {
     facet_values(facets, facets.offsets, y, values);
     double shrink = 0.0;
     for (Index i = 0; i < facets.count; ++i) {
         if (values[i] < 0.0) shrink = larger(shrink, values[i] / (values[i] - facets.offsets[i]));
     }
-    if (shrink <= 1e-13) return 0.0;
-    for (Index j = 0; j < facets.free; ++j) y[j] *= 1.0 - shrink;
-    return shrink;
+    return shrink > 1e-13 ? shrink : 0.0;
+}
+
+bool same(const double* a, const double* b, Index n) {
+    for (Index i = 0; i < n; ++i) {
+        if (a[i] != b[i]) return false;
+    }
+    return true;
+}
+
+// Moves the y chosen for a pair inside P; returns how much of <c, y> that cost.
+double pull_inside(const PairProblem& problem) {
+    BestModels& models = problem.models;
+    const Index m = problem.block.num_free;
+    double *y = models.chosen_for(problem.pair), *seen = models.pulled.y.data + problem.pair * models.set->most_free;
+    double& shrink = models.pulled.shrink[problem.pair];
+    if (!same(y, seen, m)) {
+        copy(y, m, seen);
+        shrink = shrink_inside(problem.block.facets, y, models.support.here.data);
+    }
+    if (shrink == 0.0) return 0.0;
+    const double worth = dot(problem.c, y, m);
+    for (Index j = 0; j < m; ++j) y[j] *= 1.0 - shrink;
+    return larger(shrink * worth, 0.0);
 }
 
 }  // namespace
@@ -168,7 +194,11 @@ BestModels make_best_models(Arena& arena, const Model& model, const FeasibleSet&
     models.chosen = arena.take<double>(model.num_pairs * set.most_free);
     models.gain = arena.take<double>(set.most_free);
     models.theta = arena.take<double>(set.dimension);
+    models.pulled.y = arena.take<double>(model.num_pairs * set.most_free);
+    models.pulled.shrink = arena.take<double>(model.num_pairs);
     models.support = make_support_work(arena, set.most_free, set.most_facets);
+    models.vertex = make_vertex_work(arena, set.most_free);
+    fill(models.pulled.y.data, models.pulled.y.size, std::numeric_limits<double>::quiet_NaN());
     return models;
 }
 
@@ -186,11 +216,9 @@ ChoiceEnd choose_models(BestModels& models, const double* V, double* p) {
         const Block& block = set.blocks[number];
         if (block.num_free > 0) {
             find_gain(models, block, pair, V);
-            const ChoiceEnd end = best_in_all({models, pair, number, block, models.gain.data, scale});
-            double* y = models.chosen_for(pair);
-            const double worth = dot(models.gain.data, y, block.num_free);
-            const double lost = pull_inside(block.facets, models.support.here.data, y) * worth;
-            worst.gap = larger(worst.gap, end.gap + larger(lost, 0.0));
+            const PairProblem problem{models, pair, number, block, models.gain.data, scale};
+            const ChoiceEnd end = best_in_all(problem);
+            worst.gap = larger(worst.gap, end.gap + pull_inside(problem));
             if (worst.status == Status::ok) worst.status = end.status;
         }
         find_probabilities(models, block, pair, p);

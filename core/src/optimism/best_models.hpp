@@ -9,6 +9,7 @@
 #include "model/model.hpp"
 #include "optimism/confidence_ball.hpp"
 #include "optimism/intersection.hpp"
+#include "optimism/vertex.hpp"
 
 namespace vb {
 
@@ -28,6 +29,13 @@ struct ConfidenceLayer {
     WarmStart warm;
 };
 
+// The y of every pair that was last looked at, and by how much it had to shrink to satisfy every facet: vertices come
+// again and again, and models may have many facets.
+struct PulledPoints {
+    Vector y;       // (pairs, most free); not a number before the first
+    Vector shrink;  // (pairs,)
+};
+
 struct BestModels {
     const Model* model = nullptr;
     const FeasibleSet* set = nullptr;
@@ -37,7 +45,9 @@ struct BestModels {
     Vector gain;                    // (free of a block,) scratch: c in the coordinates y
     Vector theta;                   // (d,) scratch; only the entries of one block are used at a time
     View<Ellipsoid> in_block;       // (ellipsoids,) scratch
+    PulledPoints pulled;
     SupportWork support;
+    VertexWork vertex;
     IntersectionWork intersection;
 
     double* chosen_for(Index pair) const { return chosen.data + pair * set->most_free; }

@@ -39,7 +39,7 @@ double sweep(L1Optimist& optimist, const double* radius) {
             }
         }
         optimist.next[s] = best;
-        change = larger(change, std::fabs(best - optimist.V[s]));
+        change = larger(change, vb::fabs(best - optimist.V[s]));
     }
     return change;
 }

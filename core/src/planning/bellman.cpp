@@ -58,7 +58,7 @@ void lowest_best(const Model& model, const double* Q, Index* policy) {
         double best = Q[0];
         for (Index a = 1; a < actions; ++a) best = larger(best, Q[a]);
         Index chosen = 0;
-        while (!(best - Q[chosen] <= 1e-12 * (1.0 + std::fabs(best)))) ++chosen;
+        while (!(best - Q[chosen] <= 1e-12 * (1.0 + vb::fabs(best)))) ++chosen;
         policy[s] = chosen;
     }
 }

@@ -26,7 +26,7 @@ Columns read_columns(Planner& planner, Matrix X, Index first, double accuracy) {
         for (Index s = 0; s < X.rows; ++s) {
             const double entry = first + j < X.cols ? X[s][first + j] : 0.0;
             columns.gain[s * kTogether + j] = columns.now[s * kTogether + j] = entry;
-            size = larger(size, std::fabs(entry));
+            size = larger(size, vb::fabs(entry));
         }
         columns.enough[j] = 2.0 * accuracy * size / planner.model->discount;
     }

@@ -27,8 +27,8 @@ void follow_remainder(const Chain& chain, Remainder& rest) {
     add_following(chain, rest.now, rest.following);
     rest.mass = rest.change = 0.0;
     for (Index s = 0; s < states; ++s) {
-        rest.mass += std::fabs(rest.now[s]);
-        rest.change += std::fabs(rest.following[s] - chain.discount * rest.now[s]);
+        rest.mass += vb::fabs(rest.now[s]);
+        rest.change += vb::fabs(rest.following[s] - chain.discount * rest.now[s]);
     }
 }
 

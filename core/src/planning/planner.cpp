@@ -63,7 +63,7 @@ double sweep_precision(double discount) {
 double rounding_of_values(double discount, const double* reward, Index pairs) {
     double largest = 1.0;
     for (Index pair = 0; pair < pairs; ++pair) {
-        if (reward[pair] != -kInfinity) largest = larger(largest, std::fabs(reward[pair]));
+        if (reward[pair] != -kInfinity) largest = larger(largest, vb::fabs(reward[pair]));
     }
     return 4.0 * kEpsilon / ((1.0 - discount) * (1.0 - discount)) * largest;
 }
@@ -78,8 +78,8 @@ Index broken_pair(const Planner& planner, const double* p) {
             total += p[i];
             least = smaller(p[i], least);
         }
-        if (model.reward[pair] == -kInfinity && std::isfinite(total)) continue;
-        if (!(std::fabs(total - 1.0) <= 1e-9 && least >= 0.0)) return pair;
+        if (model.reward[pair] == -kInfinity && vb::isfinite(total)) continue;
+        if (!(vb::fabs(total - 1.0) <= 1e-9 && least >= 0.0)) return pair;
     }
     return -1;
 }

@@ -1,7 +1,8 @@
 """An agent is two methods and a policy: act(state) -> action, observe(state, action, next_state), policy.
 
-`Agent` adds saving and exact continuation; `TallyAgent` also the transition counts that all who learn a model
-learn from; `CountingAgent` an estimate theta; `SolvingAgent` the solver that turns counts into theta and policy.
+`Agent` adds saving and exact continuation: it saves its parts (counts, trigger, solver, sampler, ...), each of which
+says what it saves, and the attributes that the class names in `saved`. `ModelAgent` is for agents that learn a model
+from transition counts and decide when their trigger says so.
 """
 
 from __future__ import annotations
@@ -9,36 +10,65 @@ from __future__ import annotations
 import json
 import os
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from vbmle.agents.decision import Decision
+from vbmle.agents.triggers import EveryStep, Trigger
+from vbmle.agents.tuning import Knob
 from vbmle.common.files import Snapshot, load_npz, save_npz
-from vbmle.common.validation import Floats, Ints, index
+from vbmle.common.validation import Ints, index
 from vbmle.estimation.counts import TransitionCounts
-from vbmle.estimation.information import Information
-from vbmle.estimation.maximiser import Solver
 from vbmle.model.mdp import LinearMixtureMDP
-from vbmle.model.transitions import one_hot
 
 if TYPE_CHECKING:
     from vbmle.estimation.confidence import Confidence
 
-FORMAT = "vbmle-agent-1"
+FORMAT = "vbmle-agent-2"
+
+
+@runtime_checkable
+class Part(Protocol):
+    """What an agent is made of: anything that says what it saves, and goes on from there."""
+
+    def snapshot(self) -> Snapshot:
+        """What was learnt, as arrays by name."""
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Continue from a snapshot."""
 
 
 class Agent(ABC):
     """The protocol. A subclass of its own needs `observe` and `policy`, and `act` where it decides only when asked.
 
-    `settings` are the keyword arguments that rebuild the agent; `_snapshot` and `_restore` what it has learnt.
+    `settings` are the keyword arguments that rebuild the agent. Every attribute that is a `Part` is saved with it,
+    and so are the attributes named in `saved`.
     """
 
-    randomised = False
+    randomised: ClassVar[bool] = False
     """Whether actions may differ from `policy`."""
 
-    needs_truth = False
+    needs_truth: ClassVar[bool] = False
     """Whether the setting `theta` is the hidden truth of the world, to be filled in by whoever runs it there."""
+
+    saved: ClassVar[tuple[str, ...]] = ()
+    """Attributes, arrays or numbers, that are saved beside the parts; those of base classes come on top."""
+
+    label: ClassVar[str] = ""
+    """What it is called in comparisons; the name of the class where this is empty."""
+
+    tuning: ClassVar[Knob | None] = None
+    """What is tuned in comparisons."""
+
+    renamed: ClassVar[dict[str, str]] = {}
+    """Settings that had another name once: the old name, and that of today."""
+
+    decisions = 0
+    """How often it has solved something in order to decide."""
+
+    counts: TransitionCounts
 
     def __init__(self, mdp: LinearMixtureMDP, **settings: Any) -> None:
         self.mdp = mdp
@@ -63,14 +93,55 @@ class Agent(ABC):
     def policy(self) -> Ints:
         """The stationary policy in force, (S,) ints."""
 
-    def _snapshot(self) -> Snapshot:
-        """What was learnt, as arrays."""
-        return {}
+    @property
+    def last(self) -> Decision | None:
+        """What the last decision solved, and how that ended; None before the first, or where nothing is solved."""
+        return self._outcome() if self.decisions else None
 
-    def _restore(self, snapshot: Snapshot) -> None:
-        """Take over what `_snapshot` gave."""
-        for name in snapshot:
-            raise ValueError(f"{type(self).__name__} does not know what to do with {name!r}")
+    def _outcome(self) -> Decision | None:
+        """`last`, once there was a decision: made when it is asked for, so that steps do not pay for it."""
+        return None
+
+    def confidence(self, delta: float = 0.1, state: int | None = None) -> Confidence:
+        """What the data prove of V* and of the policy in force, at confidence 1 - delta at all times at once.
+
+        Needs the counts alone (see `vbmle.estimation.likelihood_set`), and changes nothing. With a `state`, it is
+        about the states that can be reached from there.
+        """
+        from vbmle.estimation.confidence import confidence
+
+        if not hasattr(self, "counts"):
+            raise ValueError(f"{type(self).__name__} keeps no transition counts; a confidence set needs them")
+        return confidence(self.counts, self.policy, delta, state)
+
+    def _parts(self) -> dict[str, Part]:
+        """The parts by name."""
+        return {name.lstrip("_"): value for name, value in vars(self).items() if isinstance(value, Part)}
+
+    def _saved(self) -> list[str]:
+        """The attributes that are saved beside the parts."""
+        return [name for kind in reversed(type(self).__mro__) for name in vars(kind).get("saved", ())]
+
+    def snapshot(self) -> Snapshot:
+        """What was learnt, as arrays by name."""
+        found = {name.lstrip("_"): np.array(getattr(self, name)) for name in self._saved()}
+        for name, part in self._parts().items():
+            found |= {f"{name}.{key}": np.array(value) for key, value in part.snapshot().items()}
+        return found
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Continue from a snapshot of an agent with the same settings."""
+        for name in self._saved():
+            value, kept = getattr(self, name), snapshot[name.lstrip("_")]
+            if isinstance(value, np.ndarray):
+                value[...] = kept  # in place: it may be a view of the core's memory
+            else:
+                setattr(self, name, type(value)(kept))
+        for name, part in self._parts().items():
+            start = f"{name}."
+            part.restore({key.removeprefix(start): snapshot[key] for key in snapshot if key.startswith(start)})
+        for name in sorted(set(snapshot) - set(self.snapshot())):
+            raise ValueError(f"{type(self).__name__} has no {name!r}")
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the agent as .npz (no pickle): after `load`, act and observe go on exactly as before."""
@@ -83,7 +154,7 @@ class Agent(ABC):
             "settings": kept,
             "functions": functions,
         }
-        save_npz(path, {"meta": np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8), **self._snapshot()})
+        save_npz(path, {"meta": np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8), **self.snapshot()})
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], mdp: LinearMixtureMDP, **functions: Any) -> Self:
@@ -100,23 +171,30 @@ class Agent(ABC):
             )
         agent = cls(mdp, **meta["settings"], **functions)
         try:
-            agent._restore(snapshot)
-        except (KeyError, ValueError) as error:
+            agent.restore(snapshot)
+        except (KeyError, ValueError, TypeError) as error:
             raise ValueError(f"{path} is a damaged agent file: {error}") from error
         return agent
 
 
-def tabular_coordinates(mdp: LinearMixtureMDP) -> Ints | None:
-    """The coordinate of each transition where P is one whole simplex per (s, a); else None."""
-    return one_hot(mdp.transitions) if mdp.domain == "polytope" and mdp.p_min == 0.0 else None
+class ModelAgent(Agent):
+    """An agent that learns from transition counts, and decides at most once for each observation and state.
 
+    A subclass has `_decide`, and another `_trigger` where it need not decide every time. One with an `observe` of its
+    own is asked one by one in `observe_many`, unless it has one of its own too.
+    """
 
-class TallyAgent(Agent):
-    """An agent that learns from transition counts and decides at most once per observation and state."""
+    saved: ClassVar[tuple[str, ...]] = ("decisions", "_decided")
+
+    def __init_subclass__(cls, **extra: Any) -> None:
+        super().__init_subclass__(**extra)
+        if "observe" in vars(cls) and "observe_many" not in vars(cls):
+            cls.observe_many = Agent.observe_many  # type: ignore[method-assign]
 
     def __init__(self, mdp: LinearMixtureMDP, **settings: Any) -> None:
         super().__init__(mdp, **settings)
         self.counts = TransitionCounts(mdp)
+        self._trigger: Trigger = EveryStep()
         self._decided = -1  # the state decided for since the last observation
 
     @abstractmethod
@@ -126,112 +204,18 @@ class TallyAgent(Agent):
     def act(self, state: int) -> int:
         if state != self._decided:
             state = index("state", state, self.mdp.num_states)
-            self._decide(state)
+            if self._trigger.due(state):
+                self._decide(state)
+                self._trigger.decided()
+                self.decisions += 1
             self._decided = state
         return int(self.policy[state])  # checked already: this is the hot path
 
     def observe(self, state: int, action: int, next_state: int) -> None:
-        self.counts.add(state, action, next_state)
+        self._trigger.seen(self.counts.add(state, action, next_state))
         self._decided = -1
-
-    def confidence(self, delta: float = 0.1, state: int | None = None) -> Confidence:
-        """What the data prove of V* and of the policy in force, at confidence 1 - delta at all times at once.
-
-        Needs the counts alone (see `vbmle.estimation.likelihood_set`), and changes nothing. With a `state`, it is
-        about the states that can be reached from there.
-        """
-        from vbmle.estimation.confidence import confidence
-
-        return confidence(self.counts, self.policy, delta, state)
 
     def observe_many(self, states: ArrayLike, actions: ArrayLike, next_states: ArrayLike) -> None:
         """Learn from logged transitions at once: the same as one by one, and refused as a whole."""
-        kind = type(self)
-        if kind.observe is not TallyAgent.observe and kind._noted is TallyAgent._noted:
-            super().observe_many(
-                states, actions, next_states
-            )  # it learns more than counts, and only one by one
-            return
-        self._noted(self.counts.add_many(states, actions, next_states))
+        self._trigger.seen_many(self.counts.add_many(states, actions, next_states))
         self._decided = -1
-
-    def _noted(self, seen: Ints) -> None:
-        """What `observe` learns beside the counts, for transitions by index, in their order."""
-
-    def _snapshot(self) -> Snapshot:
-        return {
-            "counts.values": self.counts.values,
-            "counts.observed": self.counts.observed[: self.counts.num_observed],
-            "decided": np.array(self._decided),
-        }
-
-    def _restore(self, snapshot: Snapshot) -> None:
-        self.counts.load_values(snapshot["counts.values"], snapshot["counts.observed"])
-        self._decided = int(snapshot["decided"])
-
-
-class CountingAgent(TallyAgent):
-    """An agent that learns from transition counts and keeps an estimate `theta`."""
-
-    @property
-    @abstractmethod
-    def theta(self) -> Floats:
-        """The parameter in force."""
-
-
-class Lazy(TallyAgent):
-    """For agents that may wait until the information about what they observe has doubled; None: they never wait."""
-
-    _information: Information | None
-
-    def observe(self, state: int, action: int, next_state: int) -> None:
-        seen = self.counts.add(state, action, next_state)
-        self._decided = -1
-        if self._information is not None:
-            self._information.add(seen)
-
-    def _noted(self, seen: Ints) -> None:
-        if self._information is not None:
-            for transition in seen:
-                self._information.add(int(transition))
-
-    def _waits(self) -> bool:
-        """Whether the last decision stands; where it does not, the next wait begins."""
-        if self._information is None:
-            return False
-        if self._information.due:
-            self._information.decided()
-            return False
-        return True
-
-    def _snapshot(self) -> Snapshot:
-        return super()._snapshot() | (self._information.snapshot() if self._information is not None else {})
-
-    def _restore(self, snapshot: Snapshot) -> None:
-        super()._restore(snapshot)
-        if self._information is not None:
-            self._information.restore(snapshot)
-
-
-class SolvingAgent(CountingAgent):
-    """A counting agent whose theta and policy are those of one warm-started solver with that many places."""
-
-    def __init__(self, mdp: LinearMixtureMDP, places: int = 1, **settings: Any) -> None:
-        super().__init__(mdp, **settings)
-        self._solver = Solver(mdp, places=places, seed=settings.get("seed", 0))
-        self._solver.plan()
-
-    @property
-    def policy(self) -> Ints:
-        return self._solver.policy
-
-    @property
-    def theta(self) -> Floats:
-        return self._solver.theta
-
-    def _snapshot(self) -> Snapshot:
-        return super()._snapshot() | self._solver.snapshot()
-
-    def _restore(self, snapshot: Snapshot) -> None:
-        super()._restore(snapshot)
-        self._solver.restore(snapshot)

@@ -8,18 +8,39 @@ It explores only by accident. Its estimate converges to some theta that predicts
 
 from __future__ import annotations
 
-from vbmle.agents.base import SolvingAgent
-from vbmle.common.validation import non_negative
-from vbmle.estimation.maximiser import goal
+from vbmle.agents import decision
+from vbmle.agents.base import ModelAgent
+from vbmle.agents.decision import Decision
+from vbmle.agents.tuning import Knob
+from vbmle.common.validation import Floats, Ints, non_negative
+from vbmle.estimation.maximiser import Solver, goal
 from vbmle.model.mdp import LinearMixtureMDP
 
 
-class MaximumLikelihood(SolvingAgent):
+class MaximumLikelihood(ModelAgent):
     """Plays the optimal policy of the (ridge-penalised) maximum-likelihood estimate."""
+
+    label = "maximum likelihood"
+    tuning = Knob("ridge", (0.01, 0.1, 1.0, 10.0))
 
     def __init__(self, mdp: LinearMixtureMDP, ridge: float = 1.0) -> None:
         super().__init__(mdp, ridge=non_negative("ridge", ridge))
+        self._solver = Solver(mdp)
+        self._solver.plan()
+        self._objective = goal(self.counts, self.settings["ridge"])
+
+    @property
+    def policy(self) -> Ints:
+        return self._solver.policy
+
+    @property
+    def theta(self) -> Floats:
+        """The parameter in force."""
+        return self._solver.theta
 
     def _decide(self, state: int) -> None:
-        self._solver.climb(goal(self.counts, self.settings["ridge"]))
+        self._solver.climb(self._objective)
         self._solver.plan()
+
+    def _outcome(self) -> Decision:
+        return decision.of_solver(self._solver, "the likelihood")

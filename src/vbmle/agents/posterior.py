@@ -11,7 +11,7 @@ from typing import Protocol
 
 import numpy as np
 
-from vbmle.agents.base import tabular_coordinates
+from vbmle.agents.tabular import tabular_coordinates
 from vbmle.common.files import Snapshot
 from vbmle.common.validation import Floats, Ints
 from vbmle.core import sampling as core
@@ -74,11 +74,11 @@ class HitAndRun:
 
     def snapshot(self) -> Snapshot:
         return {
-            "chain.y": self._chain.y,
-            "chain.reference": self._chain.reference,
-            "chain.draws": np.array(self._draws),
+            "y": self._chain.y,
+            "reference": self._chain.reference,
+            "draws": np.array(self._draws),
         }
 
     def restore(self, snapshot: Snapshot) -> None:
-        self._chain.y[...], self._chain.reference[...] = snapshot["chain.y"], snapshot["chain.reference"]
-        self._draws = int(snapshot["chain.draws"])
+        self._chain.y[...], self._chain.reference[...] = snapshot["y"], snapshot["reference"]
+        self._draws = int(snapshot["draws"])

@@ -19,29 +19,33 @@ from typing import Annotated
 
 import numpy as np
 
-from vbmle.agents.base import CountingAgent, Lazy, tabular_coordinates
+from vbmle.agents.base import ModelAgent
+from vbmle.agents.decision import Decision
 from vbmle.agents.posterior import Dirichlet, HitAndRun, Sampler
-from vbmle.agents.vbmle import UPDATES
-from vbmle.common.files import Snapshot
+from vbmle.agents.tabular import tabular_coordinates
+from vbmle.agents.triggers import UPDATES, EveryObservation, InformationDoubled, Update
+from vbmle.agents.tuning import Knob
 from vbmle.common.validation import Among, Floats, Ints, index, one_of, positive_integer
-from vbmle.estimation.information import Information
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.planning.planner import make_planner
 
 SAMPLERS = ("auto", "hit-and-run", "dirichlet")
 
 
-class PSRL(Lazy, CountingAgent):
+class PSRL(ModelAgent):
     """Plays the optimal policy of a theta drawn from the posterior.
 
     update: "doubling" draws when information has doubled, "every-step" in each step. sampler: "dirichlet"
     (exact, tabular models without p_min), "hit-and-run" (any model), or "auto", the first that fits.
     """
 
+    tuning = Knob("update", ("doubling", "every-step"))
+    saved = ("_theta", "_policy", "_error_bound")
+
     def __init__(
         self,
         mdp: LinearMixtureMDP,
-        update: Annotated[str, Among(UPDATES)] = "doubling",
+        update: Update = "doubling",
         sampler: Annotated[str, Among(SAMPLERS)] = "auto",
         thinning: int = 10,
         seed: int = 0,
@@ -54,11 +58,12 @@ class PSRL(Lazy, CountingAgent):
         )
         exact = sampler == "dirichlet" or (sampler == "auto" and tabular_coordinates(mdp) is not None)
         self._sampler: Sampler = Dirichlet(mdp) if exact else HitAndRun(mdp, thinning)
-        self._information = Information(mdp, ridge=1.0) if update == "doubling" else None
-        self._theta: Floats = mdp.polytope.interior.copy()
-        self._policy: Ints = np.zeros(mdp.num_states, np.int64)
-        self._planner, self._V = make_planner(mdp), np.zeros(mdp.num_states)
-        self._drawn_at = -1  # how many transitions had been seen at the last draw
+        self._trigger = InformationDoubled(mdp, ridge=1.0) if update == "doubling" else EveryObservation()
+        self._planner = make_planner(mdp)
+        self._theta: Floats = self._planner.theta
+        self._theta[...] = mdp.polytope.interior
+        self._policy: Ints = self._planner.policy
+        self._error_bound = np.inf
 
     @property
     def policy(self) -> Ints:
@@ -70,25 +75,13 @@ class PSRL(Lazy, CountingAgent):
         return self._theta
 
     def _decide(self, state: int) -> None:
-        if self._drawn_at == self.counts.total:  # asked about another state: the draw stands
-            return
-        if self._waits():
-            return
-        self._drawn_at = self.counts.total
         rng = np.random.default_rng([self.settings["seed"], self.counts.total])
-        self._theta = self._sampler.draw(self.counts, rng)
-        self._plan()
+        self._theta[...] = self._sampler.draw(self.counts, rng)
+        self._planner.assemble()
+        self._planner.V[...] = 0.0  # so that a plan depends on theta and the policy alone
+        self._error_bound = self._planner.optimal()
 
-    def _plan(self) -> None:
-        self._V[:] = 0.0  # so that a plan depends on theta and the policy alone
-        self._planner.optimal_at(self._theta, self._policy, self._V)
-
-    def _snapshot(self) -> Snapshot:
-        own = {"theta": self._theta, "policy": self._policy, "drawn_at": np.array(self._drawn_at)}
-        return super()._snapshot() | self._sampler.snapshot() | own
-
-    def _restore(self, snapshot: Snapshot) -> None:
-        super()._restore(snapshot)
-        self._sampler.restore(snapshot)
-        self._theta, self._drawn_at = snapshot["theta"].copy(), int(snapshot["drawn_at"])
-        self._policy[...] = snapshot["policy"]
+    def _outcome(self) -> Decision:
+        fine = self._error_bound < np.inf
+        status = "converged" if fine else "no error is promised"
+        return Decision("a plan for a draw from the posterior", status, fine, error_bound=self._error_bound)

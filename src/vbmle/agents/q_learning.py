@@ -23,6 +23,7 @@ import numpy as np
 
 from vbmle.agents.base import Agent
 from vbmle.agents.random_policy import draw_policy
+from vbmle.agents.tuning import Knob
 from vbmle.common.files import Snapshot
 from vbmle.common.validation import Among, Floats, Ints, index, one_of, probability
 from vbmle.estimation.counts import TransitionCounts
@@ -37,6 +38,10 @@ class QLearning(Agent):
     learning_rate: "horizon", "visits" or a number above 0 and at most 1; optimistic: whether Q starts at
     1/(1-gamma) instead of 0; epsilon: how often an action is drawn at random.
     """
+
+    label = "Q-learning"
+    tuning = Knob("epsilon", (0.0, 0.03, 0.1, 0.3))
+    saved = ("Q",)
 
     def __init__(
         self,
@@ -92,13 +97,8 @@ class QLearning(Agent):
         random = draw_policy(rng, self.mdp)
         return np.where(rng.random(self.mdp.num_states) < epsilon, random, self._greedy)
 
-    def _snapshot(self) -> Snapshot:
-        seen = self.counts.observed[: self.counts.num_observed]
-        return {"Q": self.Q, "counts.values": self.counts.values, "counts.observed": seen}
-
-    def _restore(self, snapshot: Snapshot) -> None:
-        self.counts.load_values(snapshot["counts.values"], snapshot["counts.observed"])
-        self.Q[...] = snapshot["Q"]
+    def restore(self, snapshot: Snapshot) -> None:
+        super().restore(snapshot)
         self._greedy = self.Q.argmax(axis=1)
         self._policy = self._draw()
 

@@ -18,6 +18,9 @@ from vbmle.model.mdp import LinearMixtureMDP
 class Random(Agent):
     """Plays a deterministic policy drawn uniformly at random, a new one in each step."""
 
+    label = "random"
+    saved = ("_steps",)
+
     def __init__(self, mdp: LinearMixtureMDP, seed: int = 0) -> None:
         super().__init__(mdp, seed=index("seed", seed, 2**63))
         self._steps = 0
@@ -36,11 +39,8 @@ class Random(Agent):
         """The policy of this step: it depends on the seed and the step alone."""
         return draw_policy(np.random.default_rng([self.settings["seed"], self._steps]), self.mdp)
 
-    def _snapshot(self) -> Snapshot:
-        return {"steps": np.array(self._steps)}
-
-    def _restore(self, snapshot: Snapshot) -> None:
-        self._steps = int(snapshot["steps"])
+    def restore(self, snapshot: Snapshot) -> None:
+        super().restore(snapshot)
         self._policy = self._draw()
 
 

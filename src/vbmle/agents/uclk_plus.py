@@ -21,7 +21,6 @@ import math
 import numpy as np
 
 from vbmle.agents.uclk import OptimisticAgent
-from vbmle.common.files import Snapshot
 from vbmle.estimation.value_regression import Regression
 from vbmle.planning.optimistic_planner import Ellipsoid
 
@@ -41,6 +40,8 @@ def radii(t: int, dimension: int, discount: float, ridge: float, delta: float) -
 
 class UCLKPlus(OptimisticAgent):
     """UCLK whose regression trusts samples of low variance more."""
+
+    label = "UCLK+"
 
     def _begin(self, ridge: float) -> None:
         self._hat, self._tilde = Regression(self.mdp, ridge), Regression(self.mdp, ridge)
@@ -65,7 +66,7 @@ class UCLKPlus(OptimisticAgent):
         doubt = min(H**2, 2.0 * H * check * norm) + min(H**2, tilde * square_norm)
         return max(H**2 / self.mdp.dimension, guess + doubt)
 
-    def _information(self) -> list[float]:
+    def _log_dets(self) -> list[float]:
         return [self._hat.log_det]
 
     def _sets(self) -> list[Ellipsoid]:
@@ -77,11 +78,3 @@ class UCLKPlus(OptimisticAgent):
         weight = 1.0 / self.variance(row, self.counts.total)  # counted already
         self._hat.add(row, V, float(V[next_state]), weight)
         self._tilde.add(row, np.square(V), float(V[next_state]) ** 2)
-
-    def _snapshot(self) -> Snapshot:
-        return super()._snapshot() | self._hat.snapshot("hat") | self._tilde.snapshot("tilde")
-
-    def _restore(self, snapshot: Snapshot) -> None:
-        super()._restore(snapshot)
-        self._hat.restore(snapshot, "hat")
-        self._tilde.restore(snapshot, "tilde")

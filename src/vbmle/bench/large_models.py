@@ -122,11 +122,12 @@ def _walked(world: World, steps: int) -> TransitionCounts:
 
 
 def _sweep_seconds(mdp: LinearMixtureMDP, theta: Floats) -> float:
-    p, V = mdp.transitions.probabilities(theta), np.zeros(mdp.num_states)
-    policy, seconds, planner = np.zeros(mdp.num_states, np.int64), [], Planner(mdp.core, factors=False)
+    planner, seconds = Planner(mdp.core, factors=False), []
+    planner.theta[:] = theta
+    planner.assemble()
     for _ in range(7):
         begun = stopwatch.start()
-        planner.sweep(p, V, V.copy(), policy)
+        planner.sweep()
         seconds.append(stopwatch.since(begun))
     return median(seconds[1:])
 

@@ -124,7 +124,7 @@ def progress(console: Console, total: int) -> Iterator[tuple[Callable[[str], Non
 
 def about(quick: bool) -> dict[str, Any]:
     """Under what conditions the table was made."""
-    packages = ("vbmle", "numpy", "scipy", "numba")
+    packages = ("vbmle", "numpy", "scipy")
     return {
         "quick": quick,
         "threads": {name: os.environ.get(name, "") for name in ONE_THREAD},

@@ -75,16 +75,14 @@ class Floor:
 
     def __init__(self, mdp: LinearMixtureMDP) -> None:
         self._planner = make_planner(mdp)
-        self._policy: Ints = np.zeros(mdp.num_states, np.int64)
-        self._V, self._g = np.zeros(mdp.num_states), np.zeros(mdp.dimension)
         self.seconds: list[float] = []
 
     def measure(self, theta: Floats, policy: Ints, state: int) -> None:
         """Do it a few times at theta, from the policy of the step before."""
         for _ in range(REPEATS):
-            self._policy[:] = policy
+            self._planner.theta[:], self._planner.policy[:] = theta, policy
             began = stopwatch.start()
-            self._planner.gradient(theta, state, self._policy, self._V, self._g)
+            self._planner.floor(state)
             self.seconds.append(stopwatch.since(began))
 
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from vbmle.core.handle import Handle
 from vbmle.core.library import check, declare
 from vbmle.core.memory import Floats, Ints, floats, view
 from vbmle.core.model import Model
@@ -48,21 +49,6 @@ def rounding(discount: float, largest_reward: float = 1.0) -> float:
     return float(_rounding(discount, largest_reward))
 
 
-class _Memory:
-    """Frees a planner when it and all views of it are gone."""
-
-    def __init__(self, model: Model, factors: bool) -> None:
-        self.handle: int | None = None
-        self.model = model  # which the planner uses as long as it lives
-        handle = c_void_p()
-        check(_new(model.handle, int(factors), byref(handle)))
-        self.handle = handle.value
-
-    def __del__(self) -> None:
-        if self.handle:
-            _free(self.handle)
-
-
 class Planner:
     """Planning on a model: write `theta` or `p`, `policy` and `V`, call, read the arrays.
 
@@ -70,13 +56,13 @@ class Planner:
     """
 
     def __init__(self, model: Model, factors: bool) -> None:
-        memory = _Memory(model, factors)
-        self.model, self._memory, self.handle = model, memory, memory.handle
+        owner = Handle(_new, _free, model, model.handle, int(factors))
+        self.model, self._owner, self.handle = model, owner, owner.address
         arrays, states, dimension = _Arrays(), model.num_states, model.dimension
         check(_look(self.handle, byref(arrays)))
 
         def of(name: str, kind: Any, *shape: int) -> NDArray[Any]:
-            return view(memory, getattr(arrays, name), kind, shape)
+            return view(owner, getattr(arrays, name), kind, shape)
 
         self.theta: Floats = of("theta", np.float64, dimension)
         self.p: Floats = of("p", np.float64, model.num_transitions)
@@ -189,7 +175,11 @@ def plan_dense(P: Floats, reward: Floats, discount: float, tolerance: float) -> 
 
 
 def plan_sparse(
-    pattern: tuple[NDArray[np.int32], NDArray[np.int32]], p: Floats, reward: Floats, discount: float, tolerance: float
+    pattern: tuple[NDArray[np.int32], NDArray[np.int32]],
+    p: Floats,
+    reward: Floats,
+    discount: float,
+    tolerance: float,
 ) -> KnownPlan:
     """For a pattern (pair_begin (S*A + 1,), successor (n,)) and p (n,)."""
     begin, successor = pattern

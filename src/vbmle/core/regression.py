@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from vbmle.core.handle import Handle
 from vbmle.core.library import check, declare
-from vbmle.core.memory import Floats, Ints, floats, ints, view
+from vbmle.core.memory import Floats, Ints, Remembered, floats, ints, view
 from vbmle.core.model import Model
 
 
@@ -53,7 +53,7 @@ _information_decided = declare("vb_information_decided", c_int32, c_void_p)
 
 
 class Regression:
-    """Sigma, its inverse and b, by rank-one updates: views, as is all that `state` has."""
+    """Sigma, its inverse and b, by rank-one updates: views, as is all that `snapshot` has."""
 
     def __init__(self, model: Model, ridge: float) -> None:
         self._handle = Handle(_new, _free, model, model.handle, ridge)
@@ -64,9 +64,7 @@ class Regression:
         self.inverse: Floats = view(self._handle, seen.inverse, np.float64, (int(seen.num_squares),))
         self.b: Floats = view(self._handle, seen.b, np.float64, (model.dimension,))
         self._log_det = c_double.from_address(seen.log_det)
-        self._states = model.num_states
-        self._V: Floats | None = None
-        self._V_address = 0
+        self._values = Remembered(model.num_states)
         self._found = (c_double * 2)()
 
     @property
@@ -80,11 +78,11 @@ class Regression:
 
     def add(self, pair: int, V: Floats, target: float, weight: float = 1.0) -> None:
         """Take in that V was `target` after the pair s * A + a."""
-        check(_add(self._address, pair, self._values(V), target, weight))
+        check(_add(self._address, pair, self._values.of(V), target, weight))
 
     def predict(self, pair: int, V: Floats) -> tuple[float, float]:
         """<phi_V(s, a), estimate> and |phi_V(s, a)| in Sigma^{-1}."""
-        check(_predict(self._address, pair, self._values(V), self._found))
+        check(_predict(self._address, pair, self._values.of(V), self._found))
         return self._found[0], self._found[1]
 
     def estimate(self) -> Floats:
@@ -93,13 +91,7 @@ class Regression:
         check(_estimate(self._address, floats(theta)))
         return theta
 
-    def _values(self, V: Floats) -> int:
-        """The address of V, looked up once as long as it is the same array."""
-        if V is not self._V:
-            self._V_address, self._V = floats(V, self._states), V
-        return self._V_address
-
-    def state(self) -> dict[str, NDArray[Any]]:
+    def snapshot(self) -> dict[str, NDArray[Any]]:
         """What `restore` continues from: copies."""
         return {
             "sigma": self.sigma.copy(),
@@ -108,10 +100,10 @@ class Regression:
             "log_det": np.array(self.log_det),
         }
 
-    def restore(self, state: dict[str, NDArray[Any]]) -> None:
-        """Continue from a `state`."""
-        self.sigma[...], self.inverse[...], self.b[...] = state["sigma"], state["inverse"], state["b"]
-        self.log_det = float(state["log_det"])
+    def restore(self, snapshot: dict[str, NDArray[Any]]) -> None:
+        """Continue from a snapshot."""
+        self.sigma[...], self.inverse[...], self.b[...] = snapshot["sigma"], snapshot["inverse"], snapshot["b"]
+        self.log_det = float(snapshot["log_det"])
 
 
 class Information:
@@ -149,11 +141,11 @@ class Information:
         """Start to wait again: a decision has been taken with all that is known."""
         check(_information_decided(self._address))
 
-    def state(self) -> dict[str, NDArray[Any]]:
+    def snapshot(self) -> dict[str, NDArray[Any]]:
         """What `restore` continues from: copies."""
         return {"inverse": self.inverse.copy(), "growth": self.growth.copy(), "due": np.array(self.due)}
 
-    def restore(self, state: dict[str, NDArray[Any]]) -> None:
-        """Continue from a `state`."""
-        self.inverse[...], self.growth[...] = state["inverse"], state["growth"]
-        self.due = bool(state["due"])
+    def restore(self, snapshot: dict[str, NDArray[Any]]) -> None:
+        """Continue from a snapshot."""
+        self.inverse[...], self.growth[...] = snapshot["inverse"], snapshot["growth"]
+        self.due = bool(snapshot["due"])

@@ -6,8 +6,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from vbmle.common import validation
+from vbmle.common.files import Snapshot
 from vbmle.common.validation import Floats, Ints
-from vbmle.core.counts import BAD_STATE, Counts
+from vbmle.core.transition_counts import BAD_STATE, Counts
 from vbmle.model.interior_points import FLAT
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.model.transitions import row_norms
@@ -23,6 +24,8 @@ class TransitionCounts:
         self._possible = mdp.transitions.probabilities(mdp.polytope.interior) > least
         self.core = Counts(mdp.core, self._possible)
         self.values: Floats = self.core.values
+        self.total = 0
+        """How many transitions were added."""
         self._add = self.core.add
 
     @property
@@ -35,10 +38,14 @@ class TransitionCounts:
         """How many transitions were seen at least once."""
         return self.core.num_observed
 
-    @property
-    def total(self) -> int:
-        """How many transitions were added."""
-        return self.core.total
+    def visits(self) -> Floats:
+        """n(s, a) of every pair s * A + a, (S*A,)."""
+        return np.add.reduceat(self.values, self.mdp.transitions.indptr[:-1])
+
+    def visits_of(self, pair: int) -> float:
+        """n(s, a) of one pair s * A + a."""
+        begin = self.mdp.transitions.indptr
+        return float(self.values[begin[pair] : begin[pair + 1]].sum())
 
     def add(self, state: int, action: int, next_state: int, times: int = 1) -> int:
         """Count a transition and return its index in `mdp.transitions`.
@@ -48,17 +55,20 @@ class TransitionCounts:
         if type(state) is int and type(action) is int and type(next_state) is int and type(times) is int:
             i = self._add(state, action, next_state, times) if times > 0 else BAD_STATE
             if i >= 0:  # the hot path
+                self.total += times
                 return i
         mdp = self.mdp
         state = validation.index("state", state, mdp.num_states)
         action = validation.index("action", action, mdp.num_actions)
         next_state = validation.index("next_state", next_state, mdp.num_states)
-        i = self._add(state, action, next_state, validation.positive_integer("times", times))
+        times = validation.positive_integer("times", times)
+        i = self._add(state, action, next_state, times)
         if i < 0:
             raise ValueError(
                 f"the transition (s={state}, a={action}, s'={next_state}) has probability 0 for every feasible "
                 "theta, yet it was observed; check the features and the impossible set (it was not counted)"
             )
+        self.total += times
         return i
 
     def add_many(self, states: ArrayLike, actions: ArrayLike, next_states: ArrayLike) -> Ints:
@@ -82,6 +92,7 @@ class TransitionCounts:
         order = fresh[np.argsort(first[np.isin(distinct, fresh)])]
         values = self.values + np.bincount(at, minlength=len(known))
         self.core.load(values, np.concatenate([self.observed, order]))
+        self.total += len(at)
         return at
 
     def _path(self, states: ArrayLike, actions: ArrayLike, next_states: ArrayLike) -> list[Ints]:
@@ -112,6 +123,15 @@ class TransitionCounts:
     def load_values(self, values: Floats, observed: Ints) -> None:
         """Replace all counts, in the order in which transitions were first observed."""
         self.core.load(np.ascontiguousarray(values, np.float64), np.ascontiguousarray(observed, np.int64))
+        self.total = self.core.total
+
+    def snapshot(self) -> Snapshot:
+        """What `restore` continues from."""
+        return {"values": self.values.copy(), "observed": self.observed.copy()}
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Continue from a snapshot."""
+        self.load_values(snapshot["values"], snapshot["observed"])
 
     def __repr__(self) -> str:
         return f"TransitionCounts(total={self.total}, distinct={self.num_observed})"

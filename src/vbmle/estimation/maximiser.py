@@ -120,12 +120,12 @@ class Solver:
 
     def snapshot(self) -> Snapshot:
         """What the next solve depends on, to be continued exactly by `restore`."""
-        arrays: Snapshot = {f"solver.{name}": self._core.views[name] for name in KEPT}
-        return arrays | {"solver.place": np.array([self._core.size, self._core.turn])}
+        arrays: Snapshot = {name: self._core.views[name] for name in KEPT}
+        return arrays | {"place": np.array([self._core.size, self._core.turn])}
 
     def restore(self, snapshot: Snapshot) -> None:
         """Continue from a snapshot."""
         for name in KEPT:
-            self._core.views[name][...] = snapshot[f"solver.{name}"]
-        size, turn = (int(i) for i in snapshot["solver.place"])
+            self._core.views[name][...] = snapshot[name]
+        size, turn = (int(i) for i in snapshot["place"])
         self._core.restore(size, turn)

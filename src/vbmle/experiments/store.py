@@ -224,7 +224,7 @@ def _results(folder: Path, path: Path) -> Results:
 @cache
 def about() -> dict[str, str]:
     """Versions and machine."""
-    found = {name: version_of(name) for name in ("vbmle", "numpy", "scipy", "numba", "polars")}
+    found = {name: version_of(name) for name in ("vbmle", "numpy", "scipy", "polars")}
     machine = f"{platform.system()} {platform.machine()}, {os.cpu_count()} processors"
     return found | {"python": platform.python_version(), "machine": machine}
 

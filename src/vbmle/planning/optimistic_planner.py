@@ -55,20 +55,27 @@ class Optimist:
         return self._core.empty
 
     @property
+    def gap(self) -> float:
+        """What an inner maximum may lack at most, in units of V."""
+        return self._core.last.gap
+
+    @property
     def status(self) -> str:
         """How the last plan ended."""
         return status_text(self._core.last.status)
 
+    @property
+    def converged(self) -> bool:
+        """Whether the last plan did what it was asked for."""
+        return self._core.last.status == 0
+
     def snapshot(self) -> Snapshot:
         """What `restore` continues from."""
-        return {f"optimist.{name}": array for name, array in self._core.state().items()}
+        return self._core.snapshot()
 
     def restore(self, snapshot: Snapshot) -> None:
         """Continue from a snapshot."""
-        start = "optimist."
-        self._core.restore(
-            {name.removeprefix(start): snapshot[name] for name in snapshot if name.startswith(start)}
-        )
+        self._core.restore(snapshot)
 
 
 def best_successors(mdp: LinearMixtureMDP, V: Floats) -> tuple[Floats, Floats]:

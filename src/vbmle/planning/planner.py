@@ -18,6 +18,7 @@ from scipy import sparse
 
 from vbmle.common import validation
 from vbmle.common.validation import Floats, Ints
+from vbmle.core import planning as core
 from vbmle.core.planning import Planner
 from vbmle.model.mdp import LinearMixtureMDP
 
@@ -53,16 +54,16 @@ def plan(mdp: LinearMixtureMDP, theta: ArrayLike, tolerance: float = 1e-8, metho
 
     theta must be feasible. Among actions whose values tie within rounding the lowest index is chosen.
     """
-    p = mdp.transitions.probabilities(mdp.require_feasible(theta))
+    point = mdp.require_feasible(theta)
     _require_tolerance(tolerance)
     validation.one_of("method", method, METHODS)
-    policy, V = np.zeros(mdp.num_states, np.int64), np.zeros(mdp.num_states)
     factors = method == "policy-iteration" or (method == "auto" and mdp.num_states <= FACTORED_STATES)
-    planner, goal = Planner(mdp.core, factors), max(tolerance, rounding(mdp))
-    error = planner.iterate(p, goal, 10_000_000, policy, V)
-    if not factors:
-        error = max(error, rounding(mdp))
-    return _finish(mdp, p, V, float(error), tolerance)
+    planner = Planner(mdp.core, factors)
+    planner.theta[:] = point
+    planner.assemble()
+    least = rounding(mdp)
+    error = planner.optimal() if factors else max(planner.iterate(max(tolerance, least)), least)
+    return _settled(planner, error, tolerance)
 
 
 def plan_known(
@@ -84,49 +85,20 @@ def plan_known(
     states, actions = table.shape
     moves = np.ascontiguousarray(transition, dtype=np.float64)
     validation.require_shape("transition", moves, (states, actions, states), "(S, A, S)")
-    from vbmle.kernels import dense, value
-
-    P, R = moves.reshape(states * actions, states), table.reshape(-1)
-    _require_row(dense.broken_row(P), actions)
-    V, Q, policy = np.zeros(states), np.empty(states * actions), np.zeros(states, np.int64)
-    least, factors = value.rounding(gamma, R), states <= DENSE_STATES
-    goal, budget = max(tolerance, least), max(50, states) if factors else 10_000_000
-    error = max(dense.iterate_values(P, R, gamma, V, Q, policy, goal, 20, budget), least)
-    if error > goal and factors:
-        error = dense.iterate_policies(P, R, gamma, V, Q, policy) / (1.0 - gamma)
-    return Plan(V, Q.reshape(states, actions), policy, error, error <= tolerance)
+    return _checked(core.plan_dense(moves, table, gamma, tolerance), actions, tolerance)
 
 
 def _plan_sparse(moves: sparse.csr_array, reward: Floats, gamma: float, tolerance: float) -> Plan:
-    from vbmle.kernels import value
-    from vbmle.kernels.layout import Model
-
     states, actions = reward.shape
     validation.require_shape("transition", moves, (states * actions, states), "(S*A, S)")
-    p, R = np.ascontiguousarray(moves.data, dtype=np.float64), reward.reshape(-1)
-    none, empty = np.zeros(0), np.zeros((0, 0))
-    indptr, successor = moves.indptr.astype(np.int64), moves.indices.astype(np.int64)
-    flat = Model(
-        indptr,
-        successor,
-        empty,
-        empty,
-        np.zeros(1, np.int64),
-        np.zeros(0, np.int64),
-        none,
-        R,
-        none,
-        gamma,
-        actions,
-    )
-    _require_row(value.broken_row(flat, p), actions)
-    V, policy, Q = np.zeros(states), np.zeros(states, np.int64), np.empty(states * actions)
-    least = value.rounding(gamma, R)
-    goal = max(tolerance, least)
-    error = value.modified_policy_iteration(flat, p, policy, V, np.empty(states), goal, 20, 10_000_000)
-    value.action_values(flat, p, V, Q)
-    error = max(error, least)
-    return Plan(V, Q.reshape(states, actions), policy, error, error <= tolerance)
+    pattern = (moves.indptr.astype(np.int32), moves.indices.astype(np.int32))
+    p = np.ascontiguousarray(moves.data, dtype=np.float64)
+    return _checked(core.plan_sparse(pattern, p, reward, gamma, tolerance), actions, tolerance)
+
+
+def _checked(found: core.KnownPlan, actions: int, tolerance: float) -> Plan:
+    _require_row(found.broken_pair, actions)
+    return Plan(found.V, found.Q, found.policy, found.error_bound, found.error_bound <= tolerance)
 
 
 def _require_row(row: int, actions: int) -> None:
@@ -160,21 +132,22 @@ def value_iteration(
 
     The error after a sweep is at most gamma/(1-gamma) max |T V - V|.
     """
-    p = mdp.transitions.probabilities(mdp.require_feasible(theta))
+    point = mdp.require_feasible(theta)
     _require_tolerance(tolerance)
-    planner = Planner(mdp.core, factors=False)
     limit = 10_000_000 if sweeps is None else validation.positive_integer("sweeps", sweeps)
-    V, other = np.full(mdp.num_states, 1.0 / (1.0 - mdp.discount)), np.empty(mdp.num_states)
-    policy = np.zeros(mdp.num_states, np.int64)
+    planner = Planner(mdp.core, factors=False)
+    planner.theta[:], planner.V[:] = point, 1.0 / (1.0 - mdp.discount)
+    planner.assemble()
     error = np.inf
     for _ in range(limit):
-        low, high = planner.sweep(p, V, other, policy)
-        V, other = other, V
+        planner.sweep()
+        planner.V[:] = planner.next
+        low, high = planner.change
         error = mdp.discount / (1.0 - mdp.discount) * max(-low, high, 0.0)
         error = max(error, rounding(mdp))
         if sweeps is None and error <= max(tolerance, rounding(mdp)):
             break
-    return _finish(mdp, p, V, float(error), tolerance)
+    return _settled(planner, float(error), tolerance)
 
 
 def evaluate(mdp: LinearMixtureMDP, theta: ArrayLike, policy: ArrayLike) -> Floats:
@@ -183,10 +156,11 @@ def evaluate(mdp: LinearMixtureMDP, theta: ArrayLike, policy: ArrayLike) -> Floa
     Above a thousand states by sweeps, to 1e-11 of the largest possible value, 1/(1-gamma).
     """
     chosen = require_policy(mdp, policy)
-    p = mdp.transitions.probabilities(mdp.require_feasible(theta))
-    V = np.zeros(mdp.num_states)
-    Planner(mdp.core, factors=mdp.num_states <= DENSE_STATES).evaluate(p, chosen, V)
-    return V
+    planner = Planner(mdp.core, factors=mdp.num_states <= DENSE_STATES)
+    planner.theta[:], planner.policy[:] = mdp.require_feasible(theta), chosen
+    planner.assemble()
+    planner.evaluate()
+    return planner.V.copy()
 
 
 def expected_reward(mdp: LinearMixtureMDP, p: Floats) -> Floats:
@@ -212,7 +186,7 @@ def require_policy(mdp: LinearMixtureMDP, policy: ArrayLike) -> Ints:
 
 def rounding(mdp: LinearMixtureMDP) -> float:
     """The error of V below which sweeps cannot promise anything."""
-    return 4.0 * float(np.finfo(float).eps) / (1.0 - mdp.discount) ** 2
+    return core.rounding(mdp.discount)
 
 
 def _require_tolerance(tolerance: float) -> None:
@@ -220,10 +194,7 @@ def _require_tolerance(tolerance: float) -> None:
         raise ValueError(f"tolerance is {tolerance}; it needs a positive finite number")
 
 
-def _finish(mdp: LinearMixtureMDP, p: Floats, V: Floats, error: float, tolerance: float) -> Plan:
-    weighted = p * V[mdp.transitions.successor]
-    Q = expected_reward(mdp, p) + mdp.discount * np.add.reduceat(weighted, mdp.transitions.indptr[:-1])
-    Q = Q.reshape(mdp.num_states, mdp.num_actions)
-    best = Q.max(axis=1, keepdims=True)
-    policy = np.argmax(best - Q <= 1e-12 * (1.0 + np.abs(best)), axis=1).astype(np.int64)
-    return Plan(V, Q, policy, error, error <= tolerance)
+def _settled(planner: Planner, error: float, tolerance: float) -> Plan:
+    """The plan that a planner holds, the lowest action chosen among those that tie."""
+    planner.settle()
+    return Plan(planner.V.copy(), planner.Q.copy(), planner.policy.copy(), error, error <= tolerance)
