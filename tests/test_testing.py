@@ -76,14 +76,6 @@ def test_agents_that_keep_the_contract_pass(agent: Any):
     check_agent(agent, world=closed_loop_trap(), steps=30, seed=7)
 
 
-@pytest.mark.parametrize("name", ["VBMLE", "ApproximateVBMLE", "MaximumLikelihood"])
-@pytest.mark.parametrize(
-    "world", [None, random_network(3, 2, 5), riverswim(4)], ids=["default", "paper", "tabular"]
-)
-def test_our_own_agents_keep_the_contract(name: str, world: vbmle.World | None):
-    check_agent(getattr(vbmle, name), world=world, steps=60)
-
-
 # ---- each way to break it
 
 

@@ -370,7 +370,7 @@ typedef struct vb_optimistic_plan {
 
 /* Plans optimistically again and again, each time from where the last plan ended:
  *
- *     V(s) = max_a max_theta  R_theta(s,a) + gamma sum_s' <phi(s'|s,a), theta> V(s'),   theta in P and in all ellipsoids.
+ *     V(s) = max_a max_theta  R_theta(s,a) + gamma sum_s' <phi(s'|s,a), theta> V(s'),  theta in P and all ellipsoids.
  *
  * A handle may be used without limit; it keeps warm starts for as many ellipsoids as it was ever given. */
 typedef struct vb_optimist vb_optimist;
@@ -431,8 +431,8 @@ VB_API vb_status vb_l1_optimist_new(const vb_model* model, vb_l1_optimist** opti
 VB_API void vb_l1_optimist_free(vb_l1_optimist* optimist);
 VB_API vb_status vb_l1_optimist_get_view(vb_l1_optimist* optimist, vb_l1_optimist_view* view);
 
-/* Plans from 1/(1-gamma): estimate (transitions,) a distribution for every pair, radius (pairs,) at least 0. VB_OK where
- * the error is at most `tolerance`, VB_OUT_OF_ITERATIONS after `most_sweeps` (at least 1). */
+/* Plans from 1/(1-gamma): estimate (transitions,) a distribution for every pair, radius (pairs,) at least 0. VB_OK
+ * where the error is at most `tolerance`, VB_OUT_OF_ITERATIONS after `most_sweeps` (at least 1). */
 VB_API vb_status vb_l1_optimist_plan(vb_l1_optimist* optimist, const double* estimate, const double* radius,
                                      double tolerance, int64_t most_sweeps);
 

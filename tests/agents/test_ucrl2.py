@@ -5,7 +5,6 @@ import pytest
 from scipy.optimize import linprog
 
 from vbmle import UCRL2, LinearMixtureMDP, TransitionCounts, World, plan, simulate
-from vbmle.agents.episodes import Episodes
 from vbmle.core.optimism import L1Optimist
 from vbmle.core.parts_optimism import best_mean
 from vbmle.testing import example_models
@@ -135,28 +134,17 @@ def test_the_radius_is_the_published_one_on_the_known_support():
     assert radius[0] == 2.0
 
 
-def test_episodes_end_when_the_visits_of_a_pair_have_doubled():
-    """A pair played for ever: episodes start before visits 0, 1, 2, 4, 8, ..."""
-    episodes, starts = Episodes(riverswim(4).mdp), []
-    for n in range(40):
-        if episodes.over(3):
-            episodes.begin()
-            starts.append(n)
-        episodes.visits[3] += 1.0
-    assert starts == [0, 1, 2, 4, 8, 16, 32]
-
-
-def test_plans_are_made_when_episodes_start_and_not_else(monkeypatch: pytest.MonkeyPatch):
+def test_plans_are_made_when_episodes_start_and_not_else():
     world, made = riverswim(4), list[int]()
-    agent = UCRL2(world.mdp)
-    plain = agent._plan
-
-    def noted() -> None:
-        made.append(agent.counts.total)
-        plain()
-
-    monkeypatch.setattr(agent, "_plan", noted)
-    simulate(agent, world, 2000)
+    agent, rng, state = UCRL2(world.mdp), np.random.default_rng(0), 0
+    for _ in range(2000):
+        before = agent.decisions
+        action = agent.act(state)
+        if agent.decisions > before:
+            made.append(agent.counts.total)
+        following = world.next_state(state, action, rng.random())
+        agent.observe(state, action, following)
+        state = following
     pairs = world.mdp.num_states * world.mdp.num_actions
     # Each pair can end at most 1 + log2(visits) + 1 episodes.
     assert 5 < len(made) <= pairs * (2 + np.log2(2000))
@@ -193,10 +181,8 @@ def test_values_shrink_to_the_truth_with_data():
     """Counts of a million per pair: the optimistic value is near V*, and still above."""
     world = riverswim(4)
     agent = UCRL2(world.mdp)
-    counts, mdp = TransitionCounts(world.mdp), world.mdp
-    counts.load_values(np.round(1e6 * world.theta), np.arange(mdp.transitions.count))
-    agent.counts = counts
-    agent._episodes.visits[...] = 1e6
+    mdp = world.mdp
+    agent.counts.load_values(np.round(1e6 * world.theta), np.arange(mdp.transitions.count))
     agent.act(0)
     best = plan(mdp, world.theta).V
     # |V - V*| <= gamma/(1-gamma) * span/2 * radius, span <= 10.

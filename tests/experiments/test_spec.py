@@ -62,7 +62,7 @@ def test_the_paper_experiment_is_the_papers():
     for label, choice in own.agents.items():
         agent = catalogue.agents()[choice.name](random_network(3, 2, 2).mdp, **choice.settings)
         assert agent.settings["ridge"] == 1.0, label
-    assert own.agents["UCLK"].settings["replan"] == "every-step"
+    assert own.agents["UCLK"].settings["update"] == "every-step"
     assert brief.plan()[0].seeds() == own.plan()[0].seeds()
     assert (brief.worlds, brief.agents) == (own.worlds, own.agents)
     assert full["distance"].horizon == 2500

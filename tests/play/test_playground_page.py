@@ -303,3 +303,27 @@ def test_a_model_of_your_own_is_shown(browser: Browser, tmp_path: Path, dimensio
 
 def rng_reward() -> Any:
     return np.random.default_rng(0).random((9, 2))
+
+
+def test_a_story_can_be_read_by_keyboard_alone(laptop: Opened):
+    """The focus stays with the answers: from the guess to the verdict, and on to the next story."""
+    page = go(laptop, "")
+    page.locator("#answers button").first.focus()
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#answers .next")
+    laptop.settle()
+    assert page.evaluate("document.activeElement.className") == "next"
+    page.keyboard.press("Enter")
+    laptop.settle()
+    assert laptop.at()["story"] == STORIES[1]
+
+
+def test_another_truth_ends_the_story(laptop: Opened):
+    """Its answer would not be about this situation."""
+    page = go(laptop, "#world=trap&t=80&seed=1&story=trap&answer=1")
+    assert page.locator("#verdict").inner_text()
+    page.locator(".truth").focus()
+    page.keyboard.press("ArrowUp")
+    laptop.settle()
+    assert laptop.at()["story"] is None
+    assert page.locator("#verdict").inner_text() == ""

@@ -140,8 +140,8 @@ ChoiceEnd best_in_all(const PairProblem& problem) {
     return of_tight;
 }
 
-// By how much y must shrink towards 0, which is well inside, so that every facet holds: vertices are known to about 1e-9
-// only.
+// By how much y must shrink towards 0, which is well inside, so that every facet holds: vertices are known to about
+// 1e-9 only.
 double shrink_inside(const Facets& facets, const double* y, double* values) {
     facet_values(facets, facets.offsets, y, values);
     double shrink = 0.0;

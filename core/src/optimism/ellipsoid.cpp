@@ -160,6 +160,19 @@ double quadratic_form(ConstMatrix H, const double* d) {
     return total;
 }
 
+double excess(const Ellipsoid& ellipsoid, const double* y, double* q) {
+    const Index m = ellipsoid.H.rows;
+    double total = -ellipsoid.room;
+    for (Index i = 0; i < m; ++i) {
+        const double* row = ellipsoid.H[i];
+        double inner = 0.0;
+        for (Index j = 0; j < m; ++j) inner += row[j] * (y[j] - ellipsoid.middle[j]);
+        q[i] = inner;
+        total += inner * (y[i] - ellipsoid.middle[i]);
+    }
+    return total;
+}
+
 double square_length(ConstMatrix root, const double* c) {
     double total = 0.0;
     for (Index i = 0; i < root.rows; ++i) {

@@ -154,23 +154,6 @@ bool falls_along(const IntersectionProblem& problem, IntersectionWork& work, QpW
     return false;
 }
 
-}  // namespace
-
-double excess(const Ellipsoid& ellipsoid, const double* y, double* q) {
-    const Index m = ellipsoid.H.rows;
-    double total = -ellipsoid.room;
-    for (Index i = 0; i < m; ++i) {
-        const double* row = ellipsoid.H[i];
-        double inner = 0.0;
-        for (Index j = 0; j < m; ++j) inner += row[j] * (y[j] - ellipsoid.middle[j]);
-        q[i] = inner;
-        total += inner * (y[i] - ellipsoid.middle[i]);
-    }
-    return total;
-}
-
-namespace {
-
 DualPoint make_dual_point(Arena& arena, Index ellipsoids, Index most_free) {
     DualPoint point;
     point.mu = arena.take<double>(ellipsoids);

@@ -20,7 +20,8 @@ struct RankedSuccessors {
     Index count = 0;
 
     RankedSuccessors of(Index first, Index last) const {
-        return {state + first, estimate + first, reward == nullptr ? nullptr : reward + first, gain + first, last - first};
+        double* own_reward = reward == nullptr ? nullptr : reward + first;
+        return {state + first, estimate + first, own_reward, gain + first, last - first};
     }
 };
 

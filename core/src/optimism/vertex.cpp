@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "optimism/intersection.hpp"
-
 namespace vb {
 
 namespace {

@@ -18,7 +18,7 @@ LARGEST = 1_500_000
 SCRIPTS = (
     *("random", "linear", "grid", "model", "climb", "learners", "run"),  # what happens
     *("colours", "boards", "triangle", "chart", "recorded", "words"),  # what is seen
-    *("stories", "address", "controls", "app", "main"),  # what can be done
+    *("stories", "address", "cards", "controls", "app", "main"),  # what can be done
 )
 
 

@@ -21,7 +21,8 @@ function startOf(scene) {
 
 function toAddress(at) {
   const parts = {
-    world: at.world, t: at.t, truth: at.truth.join(), seed: at.seed, bias: learnerText(at), watch: at.watch, layer: at.layer, speed: at.speed,
+    world: at.world, t: at.t, truth: at.truth.join(), seed: at.seed,
+    bias: learnerText(at), watch: at.watch, layer: at.layer, speed: at.speed,
     rival: at.rival && learnerText(at.rival),
     moves: Object.entries(at.moves).map((pair) => pair.join(".")).join(),
     story: at.story, answer: at.answer,

@@ -12,7 +12,7 @@ class App {
     this.chart = new Chart($("chart"));
     this.bars = new Bars($("triangle"));
     this.triangle = new Triangle($("triangle"), $("layers"), {
-      drop: (truth) => this.change({ truth, moves: {} }),
+      drop: (truth) => this.change({ ...FREE, truth, moves: {} }),
       pick: (layer) => this.set({ layer }),
     });
     this.playing = false;
@@ -66,7 +66,7 @@ class App {
   moveTo(state) {
     if (this.scene.recorded) return;
     const moves = Object.fromEntries(Object.entries(this.at.moves).filter(([step]) => Number(step) < this.at.t));
-    this.change({ moves: { ...moves, [this.at.t]: state } });
+    this.change({ ...FREE, moves: { ...moves, [this.at.t]: state } });
   }
 
   /** Show the situation after t steps, and compute what is missing in pieces that keep the page answering. */

@@ -41,7 +41,7 @@ class Bars {
     this.scene = scene;
     this.root.replaceChildren();
     const d = scene.truth.length, line = Math.max(12, Math.min(34, 380 / d));
-    const high = d * line + 24, svg = (this.svg = draw(this.root, "svg", { viewBox: `0 0 400 ${high}`, class: "bars", role: "img" }));
+    const shape = { viewBox: `0 0 400 ${d * line + 24}`, class: "bars", role: "img" }, svg = (this.svg = draw(this.root, "svg", shape));
     svg.style.position = "static";
     const ends = [...scene.truth, 0, 1, ...Object.values(scene.range)];
     this.low = Math.min(...ends);

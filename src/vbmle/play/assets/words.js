@@ -36,7 +36,7 @@ function sentence(run, t) {
   const does = (steps) => scene.verbs[steps[0].action];
   if (t === 0) {
     const same = likely[0].action === biased[0].action;
-    const seen = run.recorded ? "Nothing has been seen yet." : "Nothing has been seen yet, so no mixture is much likelier than another.";
+    const seen = `Nothing has been seen yet${run.recorded ? "" : ", so no mixture is much likelier than another"}.`;
     if (same) return `${seen} Both the most likely model and the biased one start alike: each ${does(likely)}.`;
     return `${seen} The most likely model ${does(likely)}; the biased one ${does(biased)}.`;
   }
