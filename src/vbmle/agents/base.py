@@ -18,7 +18,8 @@ from numpy.typing import ArrayLike
 from vbmle.agents.decision import Decision
 from vbmle.agents.triggers import EveryStep, Trigger
 from vbmle.agents.tuning import Knob
-from vbmle.common.files import Snapshot, load_npz, save_npz
+from vbmle.common import snapshots
+from vbmle.common.files import Snapshot, field, load_npz, save_npz
 from vbmle.common.validation import Ints, index
 from vbmle.estimation.counts import TransitionCounts
 from vbmle.model.mdp import LinearMixtureMDP
@@ -130,20 +131,52 @@ class Agent(ABC):
         return found
 
     def restore(self, snapshot: Snapshot) -> None:
-        """Continue from a snapshot of an agent with the same settings."""
+        """Continue from a snapshot of an agent with the same settings; ValueError names the field that does not fit."""
+        own = {name.lstrip("_") for name in self._saved()}
+        parts = self._parts()
+        for key in snapshot:
+            if key not in own and key.split(".")[0] not in parts:
+                raise ValueError(f"{type(self).__name__} has no {key[:40]!r}")
+        fresh = {name: array for name, array in self.snapshot().items() if name in own}
+        snapshots.require_like("", {name: snapshot[name] for name in own if name in snapshot}, fresh)
+        self._check(snapshot)
         for name in self._saved():
             value, kept = getattr(self, name), snapshot[name.lstrip("_")]
             if isinstance(value, np.ndarray):
                 value[...] = kept  # in place: it may be a view of the core's memory
             else:
                 setattr(self, name, type(value)(kept))
-        for name, part in self._parts().items():
+        for name, part in self._in_order(parts):
             start = f"{name}."
-            part.restore(
-                {key.removeprefix(start): snapshot[key] for key in snapshot if key.startswith(start)}
-            )
-        for name in sorted(set(snapshot) - set(self.snapshot())):
-            raise ValueError(f"{type(self).__name__} has no {name!r}")
+            try:
+                part.restore(
+                    {key.removeprefix(start): snapshot[key] for key in snapshot if key.startswith(start)}
+                )
+            except ValueError as error:
+                raise ValueError(f"{name}: {error}") from error
+
+    @staticmethod
+    def _in_order(parts: dict[str, Part]) -> list[tuple[str, Part]]:
+        """The trigger last: what it kept is checked against the other parts."""
+        return sorted(parts.items(), key=lambda part: part[0] == "trigger")
+
+    def _check(self, snapshot: Snapshot) -> None:
+        """Refuse saved attributes that are out of range; their kinds and shapes are right."""
+        for name in self._saved():
+            key = name.lstrip("_")
+            if key == "policy":
+                snapshots.require_within(key, snapshot[key], 0, self.mdp.num_actions - 1)
+            elif key in ("V", "Q"):
+                worst = 2.0 / (1.0 - self.mdp.discount)
+                snapshots.require_within(key, snapshot[key], -worst, worst)
+            elif key == "decided":
+                snapshots.require_within(key, snapshot[key], -1, self.mdp.num_states - 1)
+            elif key == "theta":
+                self.mdp.require_feasible(snapshot[key], 1e-6)
+            elif key in ("decisions", "empty_sets", "steps"):
+                snapshots.require_within(key, snapshot[key], 0, 2**62)
+            elif key == "error_bound":
+                snapshots.require_within(key, snapshot[key], 0.0, np.inf)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the agent as .npz (no pickle): after `load`, act and observe go on exactly as before."""
@@ -162,19 +195,26 @@ class Agent(ABC):
     def load(cls, path: str | os.PathLike[str], mdp: LinearMixtureMDP, **functions: Any) -> Self:
         """Rebuild a saved agent on the same model; settings that are functions must be given again by name."""
         snapshot, meta = load_npz(path, FORMAT, "an agent written by Agent.save")
-        if meta["class"] != cls.__name__:
-            raise ValueError(f"{path} holds a {meta['class']}; load it with {meta['class']}.load")
-        if meta["model"] != mdp.fingerprint():
-            raise ValueError(f"{path} was saved on another model ({meta['model']}, not {mdp.fingerprint()})")
-        missing = [name for name in meta["functions"] if name not in functions]
+        try:
+            kind, model = field(meta, "class", str), field(meta, "model", str)
+            settings, given_again = field(meta, "settings", dict), field(meta, "functions", list)
+            if not all(isinstance(name, str) for name in given_again):
+                raise ValueError("functions holds something other than names")
+        except ValueError as error:
+            raise ValueError(f"{path} is a damaged agent file: {error}") from error
+        if kind != cls.__name__:
+            raise ValueError(f"{path} holds a {kind[:40]}; load it with {kind[:40]}.load")
+        if model != mdp.fingerprint():
+            raise ValueError(f"{path} was saved on another model ({model[:40]}, not {mdp.fingerprint()})")
+        missing = [str(name)[:40] for name in given_again if name not in functions]
         if missing:
             raise ValueError(
                 f"{path} used a function for {missing[0]!r}; give it again: load(..., {missing[0]}=...)"
             )
-        agent = cls(mdp, **meta["settings"], **functions)
         try:
+            agent = cls(mdp, **settings, **functions)
             agent.restore(snapshot)
-        except (KeyError, ValueError, TypeError) as error:
+        except (KeyError, ValueError, TypeError, ArithmeticError, MemoryError) as error:
             raise ValueError(f"{path} is a damaged agent file: {error}") from error
         return agent
 

@@ -12,10 +12,12 @@ from typing import Protocol
 import numpy as np
 
 from vbmle.agents.tabular import tabular_coordinates
+from vbmle.common import snapshots
 from vbmle.common.files import Snapshot
 from vbmle.common.validation import Floats, Ints
 from vbmle.core import sampling as core
 from vbmle.estimation.counts import TransitionCounts
+from vbmle.model.core_model import lies_inside
 from vbmle.model.mdp import LinearMixtureMDP
 
 BURN_IN = 10
@@ -57,13 +59,14 @@ class Dirichlet:
         return {}
 
     def restore(self, snapshot: Snapshot) -> None:
-        pass
+        snapshots.require_like("", snapshot, {})
 
 
 class HitAndRun:
     """A chain in the coordinates y of P, `thinning` steps per free coordinate and draw."""
 
     def __init__(self, mdp: LinearMixtureMDP, thinning: int) -> None:
+        self._mdp = mdp
         self._chain, self._thinning, self._draws = core.Sampler(mdp.core), thinning, 0
 
     def draw(self, counts: TransitionCounts, rng: np.random.Generator) -> Floats:
@@ -80,5 +83,11 @@ class HitAndRun:
         }
 
     def restore(self, snapshot: Snapshot) -> None:
+        snapshots.require_like("", snapshot, self.snapshot())
+        snapshots.require_within("draws", snapshot["draws"], 0, 2**62)
+        for name in ("y", "reference"):
+            snapshots.require_finite(name, snapshot[name])
+            if not lies_inside(self._mdp.flat_set, snapshot[name]):
+                raise ValueError(f"{name} lies outside the feasible set")
         self._chain.y[...], self._chain.reference[...] = snapshot["y"], snapshot["reference"]
         self._draws = int(snapshot["draws"])

@@ -31,6 +31,8 @@ from vbmle.planning.planner import make_planner
 
 SAMPLERS = ("auto", "hit-and-run", "dirichlet")
 
+MOST_THINNING = 100_000
+
 
 class PSRL(ModelAgent):
     """Plays the optimal policy of a theta drawn from the posterior.
@@ -52,7 +54,8 @@ class PSRL(ModelAgent):
     ) -> None:
         one_of("update", update, UPDATES)
         one_of("sampler", sampler, SAMPLERS)
-        positive_integer("thinning", thinning)
+        if positive_integer("thinning", thinning) > MOST_THINNING:
+            raise ValueError(f"thinning is {thinning}; {MOST_THINNING} is the most")
         super().__init__(
             mdp, update=update, sampler=sampler, thinning=thinning, seed=index("seed", seed, 2**63)
         )

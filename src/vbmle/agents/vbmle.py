@@ -152,7 +152,7 @@ class ApproximateVBMLE(ModelAgent):
             if solver.objective > best:
                 best = solver.objective
                 chosen = {name: array.copy() for name, array in solver.snapshot().items()}
-        solver.restore(chosen)
+        solver.resume(chosen)
         solver.plan()
 
     def _outcome(self) -> Decision:

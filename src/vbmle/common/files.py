@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from vbmle.common.archive import read_arrays
 from vbmle.common.validation import Floats
 
 Snapshot = dict[str, NDArray[Any]]
@@ -28,6 +29,10 @@ UNREADABLE = (
     AttributeError,
     EOFError,
     RuntimeError,
+    IndexError,
+    ArithmeticError,
+    MemoryError,
+    SyntaxError,
     zipfile.BadZipFile,
     zlib.error,
 )
@@ -67,17 +72,30 @@ def load_npz(
 ) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     """The arrays and the metadata of a file written by `save_npz`; ValueError where it is not `what`."""
     try:
-        with open(path, "rb") as source, np.load(source, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
+        arrays = read_arrays(path)
         meta = json.loads(arrays.pop("meta").tobytes())
         found = meta["format"]
     except FileNotFoundError:
         raise
     except UNREADABLE as error:
-        raise ValueError(f"{path} is not {what}: it is damaged or was written by something else") from error
+        why = f" ({error})" if isinstance(error, ValueError) and str(error).isprintable() else ""
+        raise ValueError(
+            f"{path} is not {what}: it is damaged or was written by something else{why[:200]}"
+        ) from error
     if found != form:
-        raise ValueError(f"{path} is not {what}: its format is {found!r}, not {form!r}")
+        raise ValueError(f"{path} is not {what}: its format is {str(found)[:40]!r}, not {form!r}")
     return arrays, meta
+
+
+def field(meta: dict[str, Any], name: str, kind: type | tuple[type, ...]) -> Any:
+    """An entry of the metadata, refused unless it is there and of its kind; a bool is no number."""
+    if name not in meta:
+        raise ValueError(f"{name} is missing")
+    value = meta[name]
+    if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+        wanted = kind.__name__ if isinstance(kind, type) else " or ".join(one.__name__ for one in kind)
+        raise ValueError(f"{name} is {str(value)[:40]!r}; it needs a {wanted}")
+    return value
 
 
 def pack(name: str, matrix: Floats | sparse.csr_array) -> dict[str, NDArray[Any]]:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from vbmle.common import validation
+from vbmle.common import snapshots, validation
 from vbmle.common.files import Snapshot
 from vbmle.common.validation import Floats, Ints
 from vbmle.core.transition_counts import BAD_STATE, Counts
 from vbmle.model.interior_points import FLAT
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.model.transitions import row_norms
+
+MOST = 2.0**53
+"""Counts in all, above which adding one would change nothing."""
 
 
 class TransitionCounts:
@@ -125,12 +128,24 @@ class TransitionCounts:
         self.core.load(np.ascontiguousarray(values, np.float64), np.ascontiguousarray(observed, np.int64))
         self.total = self.core.total
 
+    grows = ("observed",)
+
     def snapshot(self) -> Snapshot:
         """What `restore` continues from."""
         return {"values": self.values.copy(), "observed": self.observed.copy()}
 
     def restore(self, snapshot: Snapshot) -> None:
         """Continue from a snapshot."""
+        snapshots.require_like("", snapshot, self.snapshot(), self.grows)
+        values, observed = snapshot["values"], snapshot["observed"]
+        snapshots.require_within("values", values, 0.0, MOST)
+        snapshots.require_within("observed", observed, 0, len(values) - 1)
+        if (values != np.floor(values)).any() or values.sum() > MOST:
+            raise ValueError(f"values are no counts; they need whole numbers of at most {MOST:g} in all")
+        if not np.array_equal(np.sort(observed), np.flatnonzero(values)):
+            raise ValueError("observed does not name each transition that was counted once")
+        if (values[~self._possible] > 0.0).any():
+            raise ValueError("values counts a transition that no feasible theta allows")
         self.load_values(snapshot["values"], snapshot["observed"])
 
     def __repr__(self) -> str:

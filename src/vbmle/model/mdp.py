@@ -23,10 +23,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from vbmle.common import validation
-from vbmle.common.files import load_npz, pack, save_npz, unpack
+from vbmle.common.files import UNREADABLE, load_npz, pack, save_npz
 from vbmle.common.validation import Floats, Ints
 from vbmle.core.model import Model
-from vbmle.model import core_model, feasible_set, transitions
+from vbmle.model import core_model, feasible_set, saved_model, transitions
 from vbmle.model.core_model import FlatSet
 from vbmle.model.feasible_set import Constraints
 from vbmle.model.transitions import Transitions
@@ -327,25 +327,14 @@ class LinearMixtureMDP:
         """Read a model written by `save`; ValueError names the file when it is damaged or foreign."""
         arrays, meta = load_npz(path, FORMAT, "a model written by LinearMixtureMDP.save")
         try:
-            states, actions, _ = meta["shape"]
-            rows = Transitions(states, actions, arrays["indptr"], arrays["successor"], unpack("phi", arrays))
-            c = Constraints(
-                rows,
-                unpack("sums", arrays),
-                unpack("zeros", arrays),
-                meta["zero_names"],
-                meta["p_min"],
-                meta["domain"],
-            )
-            by_transition = len(arrays["transition_reward"]) > 0
-            reward = rows.csr(arrays["transition_reward"]) if by_transition else arrays["row_reward"]
-            reward = reward if by_transition else reward.reshape(states, actions)
+            told = saved_model.read(arrays, meta, DOMAINS)
             self = cls._build(
-                c, reward, meta["discount"], initial=arrays["initial"], is_sparse=meta["is_sparse"]
+                told.constraints, told.reward, told.discount, initial=told.initial, is_sparse=told.is_sparse
             )
-        except (KeyError, IndexError, TypeError) as error:
-            raise ValueError(f"{path} is a damaged model file: {error!r}") from error
-        self.reward_offset, self.reward_scale = meta["reward_offset"], meta["reward_scale"]
+        except UNREADABLE as error:
+            why = str(error) if isinstance(error, ValueError) else repr(error)
+            raise ValueError(f"{path} is a damaged model file: {why}") from error
+        self.reward_offset, self.reward_scale = told.reward_offset, told.reward_scale
         return self
 
     def __repr__(self) -> str:
