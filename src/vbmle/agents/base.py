@@ -79,6 +79,12 @@ class Agent(ABC):
         """The action to take in `state`, that of the policy in force; asking twice gives the same answer."""
         return int(self.policy[index("state", state, self.mdp.num_states)])
 
+    def _require_transition(self, state: int, action: int, next_state: int) -> None:
+        """Refuse numbers out of range: for agents that keep no counts, which would."""
+        index("state", state, self.mdp.num_states)
+        index("action", action, self.mdp.num_actions)
+        index("next_state", next_state, self.mdp.num_states)
+
     @abstractmethod
     def observe(self, state: int, action: int, next_state: int) -> None:
         """Learn from one transition."""

@@ -21,7 +21,7 @@ from vbmle.agents.decision import Decision
 from vbmle.agents.triggers import UPDATES, InformationDoubled, Update
 from vbmle.agents.tuning import BIAS_SCALE
 from vbmle.common.files import Snapshot
-from vbmle.common.validation import Among, Floats, Ints, non_negative, one_of
+from vbmle.common.validation import Among, Floats, Ints, index, non_negative, one_of
 from vbmle.estimation.likelihood import prove
 from vbmle.estimation.maximiser import POOL, Solver, goal
 from vbmle.model.mdp import LinearMixtureMDP
@@ -65,11 +65,13 @@ class VBMLE(ModelAgent):
             ridge=penalty,
             search=search,
             update=update,
-            seed=seed,
+            seed=index("seed", seed, 2**63),
         )
         if update == "doubling":
             self._trigger = InformationDoubled(mdp, ridge)
-        solver = self._solver = Solver(mdp, places=1 if search == "local" else POOL, seed=seed)
+        solver = self._solver = Solver(
+            mdp, places=1 if search == "local" else POOL, seed=self.settings["seed"]
+        )
         solver.plan()
         self._objective = goal(self.counts, penalty)
         self._climb = {"local": solver.climb, "few": solver.climb_from_few}.get(search, solver.follow)

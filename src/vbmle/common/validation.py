@@ -21,6 +21,8 @@ class Among:
 
 def finite_array(name: str, value: ArrayLike, ndim: int | Sequence[int]) -> Floats:
     """A float copy of `value`, refused when it has the wrong number of axes or holds NaN or infinity."""
+    if np.iscomplexobj(value):
+        raise ValueError(f"{name} holds complex numbers; it needs real ones")
     array = np.array(value, dtype=np.float64, order="C")
     allowed = (ndim,) if isinstance(ndim, int) else tuple(ndim)
     if array.ndim not in allowed:

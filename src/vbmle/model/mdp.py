@@ -306,6 +306,8 @@ class LinearMixtureMDP:
             "reward_scale": self.reward_scale,
             "zero_names": c.zero_names,
         }
+        if rows.left_out:
+            meta["left_out"] = rows.left_out
         arrays: dict[str, NDArray[Any]] = {
             "meta": np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8),
             "indptr": rows.indptr,

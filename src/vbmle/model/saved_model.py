@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,7 +20,7 @@ from vbmle.common.files import field, unpack
 from vbmle.common.snapshots import require_finite, require_within
 from vbmle.common.validation import Floats
 from vbmle.model.feasible_set import Constraints
-from vbmle.model.transitions import NEGLIGIBLE, Transitions
+from vbmle.model.transitions import NEGLIGIBLE, Transitions, row_norms
 
 Arrays = dict[str, NDArray[Any]]
 PLACE = re.compile(r"\(s=(\d{1,12}), a=(\d{1,12}), s'=(\d{1,12})\)")
@@ -42,7 +43,10 @@ def read(arrays: Arrays, meta: dict[str, Any], domains: tuple[str, ...]) -> Save
     """The parts of a model; ValueError names the field and the rule that it breaks."""
     states, actions, dimension = _shape(meta)
     _require_fields(arrays)
-    rows = _transitions(arrays, states, actions, dimension)
+    left_out = float(field({"left_out": 0.0} | meta, "left_out", (int, float)))
+    if not 0.0 <= left_out <= states * dimension * NEGLIGIBLE:
+        raise ValueError(f"left_out is {left_out}; what is left out is below {NEGLIGIBLE:g} each")
+    rows = replace(_transitions(arrays, states, actions, dimension), left_out=left_out)
     sums, zeros = (_matrix(name, arrays, dimension) for name in ("sums", "zeros"))
     names = field(meta, "zero_names", list)
     _check_sums(rows, sums, zeros, _places(names, zeros.shape[0], states, actions))
@@ -100,6 +104,10 @@ def _transitions(arrays: Arrays, states: int, actions: int, dimension: int) -> T
     phi = _matrix("phi", arrays, dimension)
     if phi.shape[0] != count:
         raise ValueError(f"phi has {phi.shape[0]} rows; it needs one for each of {count} transitions")
+    if not (row_norms(phi) >= NEGLIGIBLE).all():
+        raise ValueError(
+            f"phi has a row of zeros at {int(row_norms(phi).argmin())}; such a transition is left out"
+        )
     return Transitions(states, actions, begin, successor, phi)
 
 
