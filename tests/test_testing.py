@@ -9,7 +9,7 @@ import pytest
 import vbmle
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.testing import check_agent, example_models
-from vbmle.worlds import closed_loop_trap, random_network, riverswim
+from vbmle.worlds import closed_loop_trap
 
 
 class Minimal:

@@ -86,7 +86,9 @@ def fit(where: str, owner: str, maker: Callable[..., Any], given: dict[str, Any]
     defaults, wanted = settings_of(maker), types_of(maker)
     for key in given:
         if key in getattr(maker, "renamed", {}):
-            raise InputError(f"{where}: {owner} has no setting {key!r}; it is called {maker.renamed[key]} now")  # type: ignore[attr-defined]
+            raise InputError(
+                f"{where}: {owner} has no setting {key!r}; it is called {maker.renamed[key]} now"
+            )  # type: ignore[attr-defined]
         if key not in defaults:
             raise InputError(f"{where}: {owner} has no setting {key!r}; {nearest(key, defaults)}")
     # A seed is set for each trial.
