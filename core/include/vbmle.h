@@ -284,6 +284,7 @@ typedef struct vb_solver_view {
     int64_t factor_size;  /* 2 free^2, or 0 where factors are not kept */
     int64_t size;         /* maxima held */
     int64_t turn;         /* how often it has followed */
+    int64_t climbs;       /* how often it has climbed, from wherever, since it was made */
 } vb_solver_view;
 VB_API vb_status vb_solver_fields(vb_solver* solver, vb_solver_view* view);
 
