@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from vbmle import UCRL2, LinearMixtureMDP, TransitionCounts, World, plan, simulate
+from vbmle import UCRL2, LinearMixtureMDP, World, plan, simulate
 from vbmle.core.optimism import L1Optimist
 from vbmle.core.parts_optimism import best_mean
 from vbmle.testing import example_models

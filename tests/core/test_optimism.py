@@ -238,14 +238,14 @@ def test_a_snapshot_continues_bit_for_bit(name: str, ellipsoids: int):
         ours.plan(sets[k : k + ellipsoids], 1e-6)
     other = optimist_of(world.mdp)
     other.plan(sets[:1], 1e-3)  # whatever it did before is forgotten
-    other.restore(ours.state())
+    other.restore(ours.snapshot())
     assert (other.error_bound, other.empty) == (ours.error_bound, ours.empty)
     np.testing.assert_array_equal(other.thetas(), ours.thetas())
     for k in range(4, 6):
         for one in (ours, other):
             one.plan(sets[k : k + ellipsoids], 1e-6)
-        for key, value in ours.state().items():
-            np.testing.assert_array_equal(other.state()[key], value, err_msg=key)
+        for key, value in ours.snapshot().items():
+            np.testing.assert_array_equal(other.snapshot()[key], value, err_msg=key)
 
 
 def test_more_ellipsoids_keep_what_the_first_ones_ended_with():
@@ -253,13 +253,13 @@ def test_more_ellipsoids_keep_what_the_first_ones_ended_with():
     sets = walk_of_sets(world, 3)
     optimist = optimist_of(world.mdp)
     optimist.plan(sets[:1], 1e-6)
-    V, before = optimist.V, optimist.state()
+    V, before = optimist.V, optimist.snapshot()
     optimist.restore({**before, "warm.s": before["warm.s"].repeat(2, axis=0)} | _twice(before))
-    after = optimist.state()
+    after = optimist.snapshot()
     for name in ("s", "num_active", "active", "y"):
         np.testing.assert_array_equal(after[f"warm.{name}"][0], before[f"warm.{name}"][0])
     optimist.plan(sets, 1e-6)
-    assert len(optimist.state()["warm.s"]) == 3
+    assert len(optimist.snapshot()["warm.s"]) == 3
     assert optimist.V is V  # the same memory: what a caller holds stays current
     fresh = optimist_of(world.mdp)
     fresh.plan(sets, 1e-6)
@@ -307,7 +307,7 @@ def broken(name: str) -> Callable[[Optimist, Ellipsoid], None]:
     """A call that must be refused, by what is wrong with it."""
 
     def write(optimist: Optimist, one: Ellipsoid, key: str, value: float) -> None:
-        state = optimist.state()
+        state = optimist.snapshot()
         state[key].reshape(-1)[0] = value
         optimist.restore(state)
         optimist.plan([one], 1e-6)
@@ -334,7 +334,7 @@ def test_what_is_out_of_range_is_refused(name: str):
     one = walk_of_sets(world, 1)[0]
     optimist = optimist_of(world.mdp)
     optimist.plan([one], 1e-6)
-    state = optimist.state()
+    state = optimist.snapshot()
     state["warm.num_active"][0, 0] = 1  # so that the first active facet is looked at
     optimist.restore(state)
     with pytest.raises(ValueError, match="core"):

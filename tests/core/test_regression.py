@@ -74,12 +74,12 @@ def test_a_regression_continues_bit_for_bit(name: str):
     ours, other = Regression(handle(mdp), 1.0), Regression(handle(mdp), 2.0)
     for k in range(20):
         if k == 10:
-            other.restore(ours.state())
+            other.restore(ours.snapshot())
         for one in (ours, other):
             one.add(int(pairs[k]), V[k], float(V[k, 0]))
         if k >= 10:
-            for key, value in ours.state().items():
-                np.testing.assert_array_equal(other.state()[key], value, err_msg=key)
+            for key, value in ours.snapshot().items():
+                np.testing.assert_array_equal(other.snapshot()[key], value, err_msg=key)
 
 
 def test_values_written_in_place_are_seen():
@@ -137,7 +137,7 @@ def test_information_continues_bit_for_bit():
     ours.follow(np.arange(10))
     ours.decided()
     ours.add(3)
-    other.restore(ours.state())
+    other.restore(ours.snapshot())
     for one in (ours, other):
         one.add(1)
     assert ours.due == other.due
