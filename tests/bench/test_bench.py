@@ -70,21 +70,12 @@ def test_the_baseline_has_the_same_objective(world: World, seed: int):
 
 @each_world
 def test_the_gradient_of_the_baseline_is_ours(world: World):
+    from vbmle.core.parts_climbing import Probe
     from vbmle.estimation.maximiser import goal
-    from vbmle.kernels.objective import gradient, objective_value
 
     mdp, problem, theta = world.mdp, problem_in(world, 7), feasible(world, np.random.default_rng(7))
     ours = goal(problem.counts, problem.ridge, problem.bias, problem.state)
-    states = mdp.num_states
-    arrays = (
-        np.empty(mdp.transitions.count),
-        np.zeros(states, np.int64),
-        np.empty((states, states)),
-        np.zeros(states),
-    )
-    slope = np.empty(mdp.dimension)
-    objective_value(mdp.flat, ours, theta, *arrays)
-    gradient(mdp.flat, ours, theta, *arrays, np.zeros(states), slope)
+    slope = Probe(mdp.core).slope_at(ours, theta)
     found = Slsqp(mdp).objective(problem, theta)[1]
     np.testing.assert_allclose(found, slope, rtol=1e-8, atol=1e-8 * np.abs(slope).max())
 

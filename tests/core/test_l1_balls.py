@@ -5,7 +5,6 @@ import pytest
 from scipy.optimize import linprog
 
 from vbmle import LinearMixtureMDP
-from vbmle.core.model import from_flat
 from vbmle.core.optimism import L1Optimist
 from vbmle.core.parts_optimism import best_mean
 from vbmle.testing import example_models
@@ -15,7 +14,7 @@ EXAMPLES = example_models()
 
 
 def optimist_of(mdp: LinearMixtureMDP) -> L1Optimist:
-    return L1Optimist(from_flat(mdp.flat, mdp.flat_domain))
+    return L1Optimist(mdp.core)
 
 
 def by_program(estimate: np.ndarray, gain: np.ndarray, radius: float) -> float:

@@ -6,9 +6,11 @@ from problems import Problem, clarabel, draw, outside, raw
 from scipy import sparse
 from scipy.optimize import linprog
 
-from vbmle import UCLK, LinearMixtureMDP, World, maximum_likelihood, plan, value_biased
-from vbmle.kernels import objective, value
-from vbmle.model import flatten, interior_points
+from vbmle import LinearMixtureMDP, TransitionCounts, World, maximum_likelihood, plan, value_biased
+from vbmle.core.parts_climbing import Probe
+from vbmle.core.planning import Planner
+from vbmle.estimation.maximiser import goal
+from vbmle.model import interior_points
 from vbmle.planning import planner
 from vbmle.testing import example_models
 from vbmle.worlds import queue, riverswim, taxi
@@ -100,13 +102,15 @@ def test_no_feasible_direction_raises_the_value_biased_objective(wide):
     assert found.converged
     assert outside(mdp, found.theta) <= 1e-9
 
+    planner = Planner(mdp.core, factors=False)
+
     def f(theta: np.ndarray) -> float:
-        p = mdp.transitions.probabilities(theta)
-        V = np.zeros(mdp.num_states)
-        policy = np.zeros(mdp.num_states, np.int64)
-        value.modified_policy_iteration(mdp.flat, p, policy, V, np.empty_like(V), 1e-12, 20, 10**6)
+        planner.theta[:] = theta
+        planner.assemble()
+        planner.iterate(1e-12)
         seen = counts.values > 0.0
-        return float(counts.values[seen] @ np.log(p[seen]) - 0.5 * theta @ theta + 5.0 * V[3])
+        likelihood = counts.values[seen] @ np.log(planner.p[seen])
+        return float(likelihood - 0.5 * theta @ theta + 5.0 * planner.V[3])
 
     assert found.objective == pytest.approx(f(found.theta), rel=1e-9)
     step = 1e-6
@@ -119,23 +123,28 @@ def test_no_feasible_direction_raises_the_value_biased_objective(wide):
 # ---- features without a copy in the coordinates y
 
 
-def test_features_are_projected_as_they_are_needed(monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.parametrize("name", ["simplex mixture", "reward of the next state", "three-parameter river"])
+def test_features_are_projected_as_they_are_needed(name: str):
     """Above a thousand states the features in the coordinates y are not kept; all answers are the same."""
+    world = EXAMPLES[name]
+    target = goal(draw(world, 30, np.random.default_rng(5)), 0.5, 2.0, 0)
+    theta = 0.5 * (world.theta + world.mdp.polytope.interior)
+    found = []
+    for copies in (True, False):
+        probe = Probe(world.mdp.core, copies=copies)
+        slope = probe.slope_at(target, theta)
+        probe.curve(target)
+        found.append([slope, probe.concave.copy(), probe.bent.copy()])
+    for one, two in zip(*found, strict=True):
+        np.testing.assert_allclose(one, two, rtol=0.0, atol=1e-12 * max(1.0, np.abs(one).max()))
 
-    def answers() -> list[np.ndarray]:
-        world = many_states("simplex", states=1010, dimension=3)
-        counts = draw(world, 30, np.random.default_rng(5))
-        agent = UCLK(world.mdp)
-        for state, action, following in [(0, 0, None), (7, 3, None)]:
-            successor = following or int(world.mdp.transitions.successor[4 * 5 * state + 5 * action])
-            agent.act(state)
-            agent.observe(state, action, successor)
-        return [maximum_likelihood(world.mdp, counts).theta, agent.policy.copy(), agent.thetas.copy()]
 
-    without = answers()
-    monkeypatch.setattr(flatten, "FREE_STATES", 5000)
-    for one, two in zip(without, answers(), strict=True):
-        np.testing.assert_allclose(one, two, rtol=0.0, atol=1e-7)
+def test_models_of_many_states_are_climbed_without_copies():
+    """1,010 states, features not kept in y: the same maximum as Clarabel's."""
+    world = many_states("simplex", states=1010, dimension=3)
+    counts = draw(world, 30, np.random.default_rng(5))
+    ours = maximum_likelihood(world.mdp, counts)
+    assert ours.objective == pytest.approx(clarabel(Problem("", world, counts, 1.0)), rel=1e-7)
 
 
 # ---- sweeps instead of factors
@@ -146,28 +155,27 @@ def test_a_held_policy_is_worth_the_same_by_sweeps_and_by_factors(name: str):
     world = EXAMPLES[name]
     mdp, states = world.mdp, world.mdp.num_states
     p, policy = mdp.transitions.probabilities(world.theta), np.arange(states) % mdp.num_actions
-    by_factors, by_sweeps = np.empty(states), np.zeros(states)
-    objective.held_value(mdp.flat, p, policy, np.empty((states, states)), by_factors)
-    objective.held_value(mdp.flat, p, policy, np.empty((0, 0)), by_sweeps)
-    np.testing.assert_allclose(by_sweeps, by_factors, rtol=0.0, atol=1e-10 / (1.0 - mdp.discount))
+    found = []
+    for factors in (True, False):
+        planner = Planner(mdp.core, factors)
+        planner.p[:], planner.policy[:] = p, policy
+        planner.evaluate()
+        found.append(planner.V.copy())
+    np.testing.assert_allclose(found[1], found[0], rtol=0.0, atol=1e-10 / (1.0 - mdp.discount))
 
 
 @pytest.mark.parametrize("name", ["simplex mixture", "reward of the next state", "three-parameter river"])
 @pytest.mark.parametrize("kept", [True, False], ids=["features kept", "features projected"])
 def test_the_curvature_of_the_value_is_the_same_by_sweeps_and_by_factors(name: str, kept: bool):
     world = EXAMPLES[name]
-    mdp, states = world.mdp, world.mdp.num_states
-    flat, free = mdp.flat, mdp.polytope.dimension
-    p, policy = mdp.transitions.probabilities(world.theta), np.arange(states) % mdp.num_actions
-    lu, V, w = np.empty((states, states)), np.empty(states), np.empty(states)
-    objective.held_value(flat, p, policy, lu, V)
-    objective.occupancy(flat, p, policy, lu, 0, w)
+    mdp, target = world.mdp, goal(TransitionCounts(world.mdp), 0.0, 1.0, 0)
     found = []
-    for factors in (lu, np.empty((0, 0))):
-        work, out = (np.empty((states, free)), np.empty((states, free))), np.empty((free, free))
-        seen = flat if kept else flat._replace(phi_free=np.zeros((0, 0)))
-        objective.value_hessian(seen, mdp.flat_domain, p, policy, factors, V, w, *work, out)
-        found.append(out)
+    for factors in (True, False):
+        probe = Probe(mdp.core, factors, copies=kept)
+        probe.policy[:] = np.arange(mdp.num_states) % mdp.num_actions
+        probe.slope_at(target, world.theta, held=True)
+        probe.curve(target)
+        found.append(probe.bent.copy())
     np.testing.assert_allclose(found[1], found[0], rtol=0.0, atol=1e-5 * max(1.0, np.abs(found[0]).max()))
 
 
@@ -176,9 +184,9 @@ def test_the_search_finds_the_same_maximum_by_sweeps_and_by_factors(make, monkey
     world = make()
     counts = draw(world, 60, np.random.default_rng(6))
     found = []
-    for limit, size in ((1e12, world.mdp.num_states), (0.0, 0)):
+    for limit, factored in ((1e12, True), (0.0, False)):
         monkeypatch.setattr(planner, "CUBE_PER_TRANSITION", limit)
-        assert planner.room_for_factors(world.mdp).shape == (size, size)
+        assert planner.uses_factors(world.mdp) == factored
         found.append(value_biased(world.mdp, counts, 0, 4.0, search="global"))
     for one in found:
         assert one.converged
@@ -188,9 +196,7 @@ def test_the_search_finds_the_same_maximum_by_sweeps_and_by_factors(make, monkey
 def test_factors_are_kept_where_they_pay():
     """A policy's transitions over 1 - gamma against S^3; tables need them for the curvature of the value."""
     for world, factored in ((queue(), True), (taxi(), False), (riverswim(400), True)):
-        states = world.mdp.num_states
-        size = states if factored else 0
-        assert planner.room_for_factors(world.mdp).shape == (size, size)
+        assert planner.uses_factors(world.mdp) == factored
 
 
 def test_regret_needs_no_factors_of_many_states():

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from polyhedra import polyhedron, unit
 from scipy.optimize import linprog
-
 from vbmle.kernels import faces, objective, solve, value
+
 from vbmle.testing import example_models
 
 EXAMPLES = example_models()

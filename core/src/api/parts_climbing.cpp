@@ -54,12 +54,13 @@ struct vb_probe {
         : known(known_), model(copies ? known_.model : lean.model), set(copies ? known_.set : lean.set) {
         if (!copies) drop_copies();
         work = make_workspace(scratch, model, set, factors);
+        if (!scratch.failed()) scratch.spoil();
+        work.planner = make_planner(kept, model, factors);  // again: a planner is not scratch alone
         at.theta = kept.take<double>(set.dimension).data;
         at.p = kept.take<double>(model.num_transitions).data;
         at.policy = kept.take<Index>(model.num_states).data;
         at.V = kept.take<double>(model.num_states).data;
         at.lu = work.planner.lu;
-        if (!failed()) scratch.spoil();
     }
 
     bool failed() const { return kept.failed() || scratch.failed() || lean.arena.failed(); }

@@ -95,9 +95,9 @@ bool factors_fit(const Pool& pool, Index k) {
 
 bool place_fits(const Solver& solver, Index k) {
     const Pool& pool = solver.pool;
-    return factors_fit(pool, k) && finite(pool.y[k], pool.y.cols) && finite(pool.V[k], pool.V.cols) && result_fits(pool, k) &&
+    return finite(pool.y[k], pool.y.cols) && finite(pool.V[k], pool.V.cols) && result_fits(pool, k) &&
            policy_fits(solver.known.model, pool.policy[k]) && active_facets_fit(solver, k) &&
-           inside(solver.known.set, pool.y[k]);
+           factors_fit(pool, k) && inside(solver.known.set, pool.y[k]);
 }
 
 bool pool_fits(const Solver& solver, Index size) {
@@ -121,6 +121,7 @@ void reset(Solver& solver) {
     fill(pool.iterations.data, n, std::int32_t{0});
     fill(pool.factored.data, n, std::uint8_t{0});
     fill(pool.evaluated.data, n, std::uint8_t{0});
+    fill(pool.factored.data, n, std::uint8_t{0});
     for (Index k = 0; k < n; ++k) {
         copy(solver.known.set.center, solver.known.set.dimension, pool.theta[k]);
         first_policy(solver.known.model, pool.policy[k]);

@@ -11,7 +11,7 @@ namespace {
 constexpr Index kFewStates = 32;       // up to this many, factors cost no more than a few sweeps
 constexpr Index kFactorStates = 1000;  // up to this many, factors are the way out where sweeps take long
 constexpr Index kShortWay = 200;       // sweeps after which another way is taken
-constexpr Index kMostSweeps = 10000000;
+constexpr Index kLongWay = 10000000;
 
 // What one Bellman sweep from V = 0 gives, without reading p.
 void begin_with_rewards(const Model& model, double* V) {
@@ -28,7 +28,7 @@ bool plan_by_sweeps(Planner& planner, Arena& arena, const double* p, double goal
     plan.error = modified_policy_iteration(planner, p, {goal, 20, kShortWay}, plan.policy, plan.V);
     if (plan.error <= goal || has_factors) return plan.error <= goal;
     planner.spare = arena.matrix(kSpare, planner.model->num_states);
-    plan.error = modified_policy_iteration(planner, p, {goal, 20, kMostSweeps}, plan.policy, plan.V);
+    plan.error = modified_policy_iteration(planner, p, {goal, 20, kLongWay}, plan.policy, plan.V);
     return true;
 }
 
