@@ -139,7 +139,9 @@ class Agent(ABC):
                 setattr(self, name, type(value)(kept))
         for name, part in self._parts().items():
             start = f"{name}."
-            part.restore({key.removeprefix(start): snapshot[key] for key in snapshot if key.startswith(start)})
+            part.restore(
+                {key.removeprefix(start): snapshot[key] for key in snapshot if key.startswith(start)}
+            )
         for name in sorted(set(snapshot) - set(self.snapshot())):
             raise ValueError(f"{type(self).__name__} has no {name!r}")
 

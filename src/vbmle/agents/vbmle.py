@@ -121,9 +121,7 @@ class ApproximateVBMLE(ModelAgent):
         ridge: float = 1.0,
     ) -> None:
         self._schedule = BiasSchedule(bias, bias_scale)
-        super().__init__(
-            mdp, bias=bias, bias_scale=self._schedule.scale, ridge=non_negative("ridge", ridge)
-        )
+        super().__init__(mdp, bias=bias, bias_scale=self._schedule.scale, ridge=non_negative("ridge", ridge))
         self._solver = Solver(mdp)
         self._solver.plan()
         self._linear = np.empty(mdp.dimension)
