@@ -47,7 +47,9 @@ def test_functions_are_seen():
 def test_files_and_functions_can_be_read_at_a_glance(path: Path):
     text = path.read_text()
     assert text.count("\n") <= LINES_OF_A_FILE
-    long = [head for head, lines, count in functions(text) if lines > LINES_OF_A_FUNCTION or count > PARAMETERS]
+    long = [
+        head for head, lines, count in functions(text) if lines > LINES_OF_A_FUNCTION or count > PARAMETERS
+    ]
     assert long == []
 
 
