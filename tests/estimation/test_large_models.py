@@ -147,14 +147,6 @@ def test_features_are_projected_as_they_are_needed():
         np.testing.assert_allclose(one, two, rtol=0.0, atol=1e-7)
 
 
-def test_models_of_many_states_are_climbed_without_copies():
-    """1,010 states, features not kept in y: the same maximum as Clarabel's."""
-    world = many_states("simplex", states=1010, dimension=3)
-    counts = draw(world, 30, np.random.default_rng(5))
-    ours = maximum_likelihood(world.mdp, counts)
-    assert ours.objective == pytest.approx(clarabel(Problem("", world, counts, 1.0)), rel=1e-7)
-
-
 # ---- sweeps instead of factors: see also tests/core/test_objective.py and tests/core/test_curvature.py
 
 
