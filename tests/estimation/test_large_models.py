@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from problems import Problem, clarabel, draw, outside, raw
+from problems import Problem, clarabel, draw, likelihood_gradient, outside, raw
 from scipy import sparse
 from scipy.optimize import linprog
 
@@ -145,6 +145,15 @@ def test_features_are_projected_as_they_are_needed():
 
     for one, two in zip(answers(0), answers(10), strict=True):
         np.testing.assert_allclose(one, two, rtol=0.0, atol=1e-7)
+
+
+def test_models_of_many_states_are_climbed_without_copies():
+    """1,010 states, features not kept in y: no vertex of the simplex lies uphill of the maximum."""
+    world = many_states("simplex", states=1010, dimension=3)
+    counts = draw(world, 30, np.random.default_rng(5))
+    ours = maximum_likelihood(world.mdp, counts)
+    slope = likelihood_gradient(Problem("", world, counts, 1.0), ours.theta)
+    assert (slope - slope @ ours.theta).max() <= 1e-7 * max(1.0, np.abs(slope).max())
 
 
 # ---- sweeps instead of factors: see also tests/core/test_objective.py and tests/core/test_curvature.py

@@ -105,7 +105,7 @@ class OptimisticAgent(Agent):
     @classmethod
     def _refuse(cls, unknown: dict[str, object]) -> None:
         for name in unknown:
-            now = f"; it is called {cls.renamed[name]} now" if name in cls.renamed else ""
+            now = f"; it is called {cls.renamed[name]!r} now" if name in cls.renamed else ""
             raise TypeError(f"{cls.__name__} has no setting {name!r}{now}")
 
     @property

@@ -139,7 +139,7 @@ def play(trial: Trial) -> Record | Failure:
 
 def _play(trial: Trial) -> Record:
     world = trial.make_world()
-    extra = ["distance"] if trial.record.distance else []
+    extra = ["trouble", "distance"] if trial.record.distance else ["trouble"]
     history = simulate(trial.make_agent(world), world, trial.horizon, seed=trial.chance, record=extra)
     columns = measures.columns(world, history, trial.steps, mle=trial.record.mle_error)
     return Record(trial, columns, measures.facts(world), code_version(), about())
@@ -148,7 +148,7 @@ def _play(trial: Trial) -> Record:
 def _guarded(action: Callable[[Trial], T], trial: Trial) -> T | Failure:
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RuntimeWarning)  # what an agent warns of it also counts
+            warnings.simplefilter("ignore", RuntimeWarning)  # what an agent warns of, `trouble` counts
             return action(trial)
     except Exception as error:
         message = " ".join(f"{type(error).__name__}: {error}".split())
