@@ -609,6 +609,9 @@ VB_API vb_status vb_part_best_mean(int64_t count, const double* estimate, const 
 
 /* ---- Parts, for tests: climbing ---------------------------------------------------------------------------------- */
 
+/* Does nothing and returns VB_OK: what a call alone costs. */
+VB_API vb_status vb_part_nothing(const vb_solver* solver, const vb_objective* objective);
+
 /* Maximises <g, d> - d' B d / 2 subject to normals d + slack >= 0, with scratch that is full of NaN. */
 typedef struct vb_part_program {
     int64_t free;           /* n >= 1: entries of d */
