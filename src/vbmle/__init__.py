@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from vbmle import testing, theory, worlds
     from vbmle.agents.base import Agent
+    from vbmle.agents.information_directed import InformationDirected
+    from vbmle.agents.informed_vbmle import InformedVBMLE, recommended
     from vbmle.agents.maximum_likelihood import MaximumLikelihood
     from vbmle.agents.oracle import Oracle
     from vbmle.agents.psrl import PSRL
@@ -37,6 +39,8 @@ _HOME = {
     "Drive": "vbmle.gym",
     "Estimate": "vbmle.estimation.likelihood",
     "History": "vbmle.simulation",
+    "InformationDirected": "vbmle.agents.information_directed",
+    "InformedVBMLE": "vbmle.agents.informed_vbmle",
     "LinearMixtureMDP": "vbmle.model.mdp",
     "MaximumLikelihood": "vbmle.agents.maximum_likelihood",
     "Oracle": "vbmle.agents.oracle",
@@ -65,6 +69,7 @@ _HOME = {
     "plan": "vbmle.planning.planner",
     "plan_known": "vbmle.planning.planner",
     "read_log": "vbmle.model.from_files",
+    "recommended": "vbmle.agents.informed_vbmle",
     "simulate": "vbmle.simulation",
     "testing": "vbmle.testing",
     "theory": "vbmle.theory",
@@ -85,6 +90,8 @@ __all__ = [
     "Drive",
     "Estimate",
     "History",
+    "InformationDirected",
+    "InformedVBMLE",
     "LinearMixtureMDP",
     "MaximumLikelihood",
     "Oracle",
@@ -107,6 +114,7 @@ __all__ = [
     "plan",
     "plan_known",
     "read_log",
+    "recommended",
     "simulate",
     "testing",
     "theory",
