@@ -43,6 +43,8 @@ from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.planning.optimistic_planner import Ellipsoid, Optimist
 
 RADII = ("paper", "logdet")
+EMPTY_SET = "no feasible theta is within the radius"
+"""What the warning about an empty confidence set says."""
 
 
 def published_sweeps(horizon: int, discount: float) -> int:
@@ -165,7 +167,7 @@ class OptimisticAgent(Agent):
         if self.empty_sets == 0:
             name, t = type(self).__name__, self.counts.total + 1
             warnings.warn(
-                f"{name}: no feasible theta is within the radius at t = {t}; planning for the nearest instead",
+                f"{name}: {EMPTY_SET} at t = {t}; planning for the nearest instead",
                 RuntimeWarning,
                 stacklevel=2,
             )
