@@ -34,12 +34,23 @@ struct Run {
     double value(Index facet) const { return program.facets.value(facet, program.slack, at.d); }
 };
 
-// The frame becomes L^{-1}, d = B^{-1} g; false where B is not safely positive definite.
+// The frame becomes L^{-1}; false where B is not safely positive definite.
+bool set_frame(Run& run) {
+    const QuadraticProgram& program = run.program;
+    if (!program.root.empty()) {
+        copy(program.root.data, run.n * run.n, run.frame.data);
+        return true;
+    }
+    Matrix lower = sized(run.work.lower, run.n);
+    if (!cholesky(program.B, lower)) return false;
+    invert_lower(lower, run.frame);
+    return true;
+}
+
+// The frame, and d = B^{-1} g.
 bool begin(Run& run) {
     const Index n = run.n;
-    Matrix lower = sized(run.work.lower, n);
-    if (!cholesky(run.program.B, lower)) return false;
-    invert_lower(lower, run.frame);
+    if (!set_frame(run)) return false;
     fill(run.at.d, n, 0.0);
     for (Index i = 0; i < n; ++i) {
         const double along = dot(run.frame[i], run.program.g, i + 1);

@@ -20,6 +20,7 @@ struct QuadraticProgram {
     const double* g;       // (n,)
     Facets facets;         // only the normals are used
     const double* slack;   // (facets,) at d = 0
+    ConstMatrix root = {};  // L^{-1} of B = L L', where the caller has it; otherwise it is computed
 };
 
 // On entry active[:num_active] are the facets to try first; at the end the active ones, with their multipliers.

@@ -58,3 +58,19 @@ def view(owner: object, address: int, kind: Any, shape: tuple[int, ...]) -> NDAr
     buffer = (_KINDS[kind] * count).from_address(address)
     buffer.owner = owner
     return np.frombuffer(buffer, dtype=kind).reshape(shape)
+
+
+class Remembered:
+    """The address of an array of doubles, looked up once as long as it is the same array: that costs a microsecond."""
+
+    __slots__ = ("_address", "_array", "_shape")
+
+    def __init__(self, *shape: int) -> None:
+        self._shape, self._address = shape, 0
+        self._array: Floats | None = None
+
+    def of(self, array: Floats) -> int:
+        """The address; the array is kept, so that no other can take its place."""
+        if array is not self._array:
+            self._address, self._array = floats(array, *self._shape), array
+        return self._address
