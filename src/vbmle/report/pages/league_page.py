@@ -81,8 +81,8 @@ def _page(league: Standings) -> list[str]:
         "",
         f"{len(league.worlds)} worlds, {told} trials of every agent in each, on the same worlds with the same luck. A "
         f"ratio is an agent's mean regret over the best agent's; regrets below {FLOOR:.1%} of the random policy's "
-        "count as that. Brackets are 95% bootstrap intervals over worlds and trials. In the last column, above 1 means that "
-        "the recommended agent is ahead, and an interval that contains 1 that neither is surely better.",
+        "count as that. Brackets are 95% bootstrap intervals over worlds and trials. In the last column, above 1 means "
+        "that the recommended agent is ahead, and an interval that contains 1 that neither is surely better.",
         "",
         f"| agent | geometric mean | worst ratio | within {NEAR} of the best | against {RECOMMENDED} |",
         "|---|---|---|---|---|",
