@@ -13,7 +13,7 @@ FUZZED := 300
 CHECKED := src tests docs core hatch_build.py
 
 .DEFAULT_GOAL := help
-.PHONY: help paper compare study peers test lint format docs bench core wheel sanitize clean
+.PHONY: help paper compare study league peers test lint format docs bench core wheel sanitize clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
@@ -32,7 +32,7 @@ $(STAMP): requirements.lock $(RUNS)
 
 # Warnings are errors for us; they must not keep anybody with another compiler from running the experiments.
 STRICT := --strict
-paper compare study bench docs: STRICT :=
+paper compare study league bench docs: STRICT :=
 
 core: $(RUNS) ## the compiled core: what an edit touched, with warnings as errors
 	$(PY) core/build.py $(STRICT)
@@ -42,6 +42,9 @@ paper: core ## what the paper shows, into paper/
 
 compare: core ## all agents, as they come and tuned, into compare/
 	.venv/bin/vbmle compare --out compare
+
+league: core ## how far behind the best each agent is, over many worlds, into league/
+	.venv/bin/vbmle league --out league
 
 study: core ## what the maximiser and the bias do to regret, into study/
 	.venv/bin/vbmle study --out study

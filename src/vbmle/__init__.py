@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from vbmle import testing, theory, worlds
     from vbmle.agents.base import Agent
+    from vbmle.agents.feel_good import FeelGoodSampling
     from vbmle.agents.information_directed import InformationDirected
     from vbmle.agents.informed_vbmle import InformedVBMLE, recommended
     from vbmle.agents.maximum_likelihood import MaximumLikelihood
@@ -38,6 +39,7 @@ _HOME = {
     "ApproximateVBMLE": "vbmle.agents.vbmle",
     "Drive": "vbmle.gym",
     "Estimate": "vbmle.estimation.likelihood",
+    "FeelGoodSampling": "vbmle.agents.feel_good",
     "History": "vbmle.simulation",
     "InformationDirected": "vbmle.agents.information_directed",
     "InformedVBMLE": "vbmle.agents.informed_vbmle",
@@ -89,6 +91,7 @@ __all__ = [
     "ApproximateVBMLE",
     "Drive",
     "Estimate",
+    "FeelGoodSampling",
     "History",
     "InformationDirected",
     "InformedVBMLE",

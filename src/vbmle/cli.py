@@ -167,6 +167,31 @@ def compare(
 
 
 @app.command()
+def league(
+    quick: Annotated[bool, typer.Option("--quick", help="Few trials and steps: a first look.")] = False,
+    out: Out = Path("league"),
+    jobs: Jobs = None,
+    trials: Trials = None,
+) -> None:
+    """Run all agents in worlds of many kinds, each against the best; ends in DIR/league.md. Run again to resume."""
+    from vbmle.experiments.suites import league as plan
+    from vbmle.report.pages.league_page import write
+
+    size = plan.QUICK if quick else plan.FULL
+    if trials is not None:
+        size = size._replace(trials=trials)
+    failures = _records(plan.experiments(size), out, _home(jobs))
+    try:
+        page = write(out)
+    except ValueError as error:  # every trial of some agent failed
+        _name([*failures, str(error)])
+        return
+    print(page.read_text())
+    _say(f"see {page}")
+    _name(failures)
+
+
+@app.command()
 def report(folder: Folder) -> None:
     """Make the page, the figures and the tables again, from records alone."""
     _report(folder)
