@@ -25,6 +25,7 @@ from vbmle.model.mdp import LinearMixtureMDP
 
 if TYPE_CHECKING:
     from vbmle.estimation.confidence import Confidence
+    from vbmle.estimation.misfit import Misfit
 
 FORMAT = "vbmle-agent-2"
 
@@ -106,13 +107,27 @@ class Agent(ABC):
         """What the data prove of V* and of the policy in force, at confidence 1 - delta at all times at once.
 
         Needs the counts alone (see `vbmle.estimation.likelihood_set`), and changes nothing. With a `state`, it is
-        about the states that can be reached from there.
+        about the states that can be reached from there. Values are in the units of your reward. Where no theta is
+        left (`empty`), the bounds are those of the rewards alone.
         """
         from vbmle.estimation.confidence import confidence
 
+        return confidence(self._require_counts("a confidence set"), self.policy, delta, state)
+
+    def misfit(self, delta: float = 0.05) -> Misfit:
+        """Whether any feasible theta fits what was observed, and where it does not.
+
+        Look as often as you like: if some theta fits, there is ever a false alarm with probability at most delta (see
+        `vbmle.estimation.misfit`). Needs the counts alone, and changes nothing.
+        """
+        from vbmle.estimation.misfit import misfit
+
+        return misfit(self._require_counts("a test of the model"), delta)
+
+    def _require_counts(self, needed_for: str) -> TransitionCounts:
         if not hasattr(self, "counts"):
-            raise ValueError(f"{type(self).__name__} keeps no transition counts; a confidence set needs them")
-        return confidence(self.counts, self.policy, delta, state)
+            raise ValueError(f"{type(self).__name__} keeps no transition counts; {needed_for} needs them")
+        return self.counts
 
     def _parts(self) -> dict[str, Part]:
         """The parts by name."""
@@ -139,7 +154,9 @@ class Agent(ABC):
                 setattr(self, name, type(value)(kept))
         for name, part in self._parts().items():
             start = f"{name}."
-            part.restore({key.removeprefix(start): snapshot[key] for key in snapshot if key.startswith(start)})
+            part.restore(
+                {key.removeprefix(start): snapshot[key] for key in snapshot if key.startswith(start)}
+            )
         for name in sorted(set(snapshot) - set(self.snapshot())):
             raise ValueError(f"{type(self).__name__} has no {name!r}")
 

@@ -76,7 +76,8 @@ class LikelihoodSet:
         self._square = 2.0 * (1.0 + SLACK) * (max(self.threshold, 0.0) + max(self._solver.gap, 0.0))
         self._parts = [self._part(*found) for found in _blocks(self.mdp)]
         self.probability_reach: Floats = np.ones(self.mdp.transitions.count)
-        self._fit()
+        if not self.empty:
+            self._fit()
 
     @property
     def empty(self) -> bool:
@@ -180,12 +181,17 @@ def log_mixture(counts: TransitionCounts) -> float:
 
 def log_rows(counts: TransitionCounts) -> float:
     """The log-probability that the rule of Krichevsky and Trofimov in every row gave to the path."""
+    return float(rows_log_probability(counts).sum())
+
+
+def rows_log_probability(counts: TransitionCounts) -> Floats:
+    """The same for each row (s, a) on its own, (S*A,)."""
     from scipy.special import gammaln
 
     starts = counts.mdp.transitions.indptr[:-1]
     n, k = np.add.reduceat(counts.values, starts), np.diff(counts.mdp.transitions.indptr)
     by_row = np.add.reduceat(gammaln(counts.values + 0.5) - gammaln(0.5), starts)
-    return float((by_row + gammaln(0.5 * k) - gammaln(n + 0.5 * k)).sum())
+    return np.asarray(by_row + gammaln(0.5 * k) - gammaln(n + 0.5 * k))
 
 
 def most_likely(counts: TransitionCounts) -> tuple[Solver, Objective]:
