@@ -19,7 +19,7 @@ from typing import Annotated
 
 import numpy as np
 
-from vbmle.agents.base import ModelAgent
+from vbmle.agents.base import ModelAgent, OnImpossible
 from vbmle.agents.decision import Decision
 from vbmle.agents.posterior import Dirichlet, HitAndRun, Sampler
 from vbmle.agents.tabular import tabular_coordinates
@@ -49,13 +49,21 @@ class PSRL(ModelAgent):
         sampler: Annotated[str, Among(SAMPLERS)] = "auto",
         thinning: int = 10,
         seed: int = 0,
+        on_impossible: OnImpossible = "raise",
     ) -> None:
         one_of("update", update, UPDATES)
         one_of("sampler", sampler, SAMPLERS)
         positive_integer("thinning", thinning)
         super().__init__(
-            mdp, update=update, sampler=sampler, thinning=thinning, seed=index("seed", seed, 2**63)
+            mdp,
+            update=update,
+            sampler=sampler,
+            thinning=thinning,
+            seed=index("seed", seed, 2**63),
+            on_impossible=on_impossible,
         )
+        if sampler == "dirichlet" and on_impossible == "widen":
+            raise ValueError("sampler is 'dirichlet', but a widened model is not tabular; it needs 'auto'")
         exact = sampler == "dirichlet" or (sampler == "auto" and tabular_coordinates(mdp) is not None)
         self._sampler: Sampler = Dirichlet(mdp) if exact else HitAndRun(mdp, thinning)
         self._trigger = InformationDoubled(mdp, ridge=1.0) if update == "doubling" else EveryObservation()

@@ -15,7 +15,7 @@ from typing import Annotated
 import numpy as np
 
 from vbmle.agents import decision
-from vbmle.agents.base import ModelAgent
+from vbmle.agents.base import ModelAgent, OnImpossible
 from vbmle.agents.bias import Bias, BiasSchedule
 from vbmle.agents.decision import Decision
 from vbmle.agents.triggers import UPDATES, InformationDoubled, Update
@@ -53,6 +53,7 @@ class VBMLE(ModelAgent):
         search: Annotated[str, Among(AGENT_SEARCHES)] = "global",
         update: Update = "every-step",
         seed: int = 0,
+        on_impossible: OnImpossible = "raise",
     ) -> None:
         one_of("search", search, AGENT_SEARCHES)
         one_of("update", update, UPDATES)
@@ -66,6 +67,7 @@ class VBMLE(ModelAgent):
             search=search,
             update=update,
             seed=seed,
+            on_impossible=on_impossible,
         )
         if update == "doubling":
             self._trigger = InformationDoubled(mdp, ridge)
@@ -119,10 +121,15 @@ class ApproximateVBMLE(ModelAgent):
         bias: Bias = "sqrt",
         bias_scale: float = 1.0,
         ridge: float = 1.0,
+        on_impossible: OnImpossible = "raise",
     ) -> None:
         self._schedule = BiasSchedule(bias, bias_scale)
         super().__init__(
-            mdp, bias=bias, bias_scale=self._schedule.scale, ridge=non_negative("ridge", ridge)
+            mdp,
+            bias=bias,
+            bias_scale=self._schedule.scale,
+            ridge=non_negative("ridge", ridge),
+            on_impossible=on_impossible,
         )
         self._solver = Solver(mdp)
         self._solver.plan()

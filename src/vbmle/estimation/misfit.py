@@ -77,7 +77,9 @@ def misfit(counts: TransitionCounts, delta: float = 0.05) -> Misfit:
     by_row = table - np.add.reduceat(counts.values * log_p, starts)
     together = float(table.sum()) - (solver.objective + max(solver.gap, 0.0))
     single = _single_rows(counts, table, by_row)
-    evidence = float(np.logaddexp(together, single) - np.log(2.0))
+    evidence = np.inf if counts.skipped else float(np.logaddexp(together, single) - np.log(2.0))
+    for state, action, _ in counts.skipped:
+        by_row[state * mdp.num_actions + action] = np.inf
     loudest = np.argsort(-by_row, kind="stable")[:SHOWN]
     where = tuple(_pair(counts, int(row), float(by_row[row]), p) for row in loudest if by_row[row] > 0.0)
     return Misfit(evidence >= threshold, evidence, threshold, where, solver.theta.copy(), float(delta))
@@ -107,6 +109,9 @@ def _pair(counts: TransitionCounts, row: int, evidence: float, p: Floats) -> Mis
     rows = counts.mdp.transitions
     state, action = divmod(row, rows.num_actions)
     here = slice(int(rows.indptr[row]), int(rows.indptr[row + 1]))
-    seen = counts.values[here].copy()
-    visits = float(seen.sum())
-    return MisfitPair(state, action, evidence, visits, rows.successor[here].copy(), visits * p[here], seen)
+    odd = {to: times for (s, a, to), times in counts.skipped.items() if (s, a) == (state, action)}
+    known = ~np.isin(rows.successor[here], list(odd))
+    to = np.concatenate([rows.successor[here][known], np.array(list(odd), np.int64)])
+    seen = np.concatenate([counts.values[here][known], np.array(list(odd.values()), np.float64)])
+    expected = seen.sum() * np.concatenate([p[here][known], np.zeros(len(odd))])
+    return MisfitPair(state, action, evidence, float(seen.sum()), to, expected, seen)
