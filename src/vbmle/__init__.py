@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from vbmle import testing, theory, worlds
     from vbmle.agents.base import Agent
+    from vbmle.agents.belief import Belief
     from vbmle.agents.maximum_likelihood import MaximumLikelihood
     from vbmle.agents.oracle import Oracle
     from vbmle.agents.psrl import PSRL
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 _HOME = {
     "Agent": "vbmle.agents.base",
     "ApproximateVBMLE": "vbmle.agents.vbmle",
+    "Belief": "vbmle.agents.belief",
     "Drive": "vbmle.gym",
     "Estimate": "vbmle.estimation.likelihood",
     "History": "vbmle.simulation",
@@ -82,6 +84,7 @@ __all__ = [
     "VBMLE",
     "Agent",
     "ApproximateVBMLE",
+    "Belief",
     "Drive",
     "Estimate",
     "History",

@@ -25,6 +25,7 @@ from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.model.widening import widened
 
 if TYPE_CHECKING:
+    from vbmle.agents.belief import Belief
     from vbmle.estimation.confidence import Confidence
     from vbmle.estimation.misfit import Misfit
 
@@ -131,6 +132,15 @@ class Agent(ABC):
 
         return misfit(self._require_counts("a test of the model"), delta)
 
+    def belief(self, prior: ArrayLike | None = None) -> Belief:
+        """What the observations say of theta: the posterior of each candidate, or mean and 90% interval of each weight.
+
+        prior: (d,) probabilities of the candidates, where theta is one of them (domain "vertices"); uniform by default.
+        """
+        from vbmle.agents.belief import belief
+
+        return belief(self._require_counts("a belief"), prior)
+
     def _require_counts(self, needed_for: str) -> TransitionCounts:
         if not hasattr(self, "counts"):
             raise ValueError(f"{type(self).__name__} keeps no transition counts; {needed_for} needs them")
@@ -202,6 +212,15 @@ class Agent(ABC):
         except (KeyError, ValueError, TypeError) as error:
             raise ValueError(f"{path} is a damaged agent file: {error}") from error
         return agent
+
+
+def require_convex(name: str, mdp: LinearMixtureMDP) -> None:
+    """Refuse a model whose theta is one of finitely many, for agents that need a convex set."""
+    if mdp.domain == "vertices":
+        raise ValueError(
+            f"{name} needs a convex set of thetas, and domain='vertices' has single candidates; "
+            "VBMLE, MaximumLikelihood and PSRL choose among them, or take domain='simplex'"
+        )
 
 
 class ModelAgent(Agent):

@@ -13,7 +13,8 @@ from vbmle.agents.base import ModelAgent, OnImpossible
 from vbmle.agents.decision import Decision
 from vbmle.agents.tuning import Knob
 from vbmle.common.validation import Floats, Ints, non_negative
-from vbmle.estimation.maximiser import Solver, goal
+from vbmle.estimation.candidates import make_solver
+from vbmle.estimation.maximiser import goal
 from vbmle.model.mdp import LinearMixtureMDP
 
 
@@ -27,7 +28,7 @@ class MaximumLikelihood(ModelAgent):
         self, mdp: LinearMixtureMDP, ridge: float = 1.0, on_impossible: OnImpossible = "raise"
     ) -> None:
         super().__init__(mdp, ridge=non_negative("ridge", ridge), on_impossible=on_impossible)
-        self._solver = Solver(mdp)
+        self._solver = make_solver(mdp)
         self._solver.plan()
         self._objective = goal(self.counts, self.settings["ridge"])
 

@@ -26,6 +26,7 @@ from scipy.sparse.csgraph import breadth_first_order
 
 from vbmle.common import validation
 from vbmle.common.validation import Bools, Floats, Ints
+from vbmle.estimation.candidate_confidence import CandidateSet, losses
 from vbmle.estimation.counts import TransitionCounts
 from vbmle.estimation.likelihood_set import LikelihoodSet, likelihood_set
 from vbmle.model.core_model import core_model
@@ -74,7 +75,36 @@ def confidence(
     counts: TransitionCounts, policy: ArrayLike, delta: float = 0.1, state: int | None = None
 ) -> Confidence:
     """What the counts prove about V* and about a policy, at confidence 1 - delta, at all times at once."""
+    if counts.mdp.domain == "vertices":
+        return _among_candidates(counts, policy, validation.fraction("delta", delta), state)
     return certify(likelihood_set(counts, delta), policy, delta, state)
+
+
+def _among_candidates(
+    counts: TransitionCounts, policy: ArrayLike, delta: float, state: int | None
+) -> Confidence:
+    """The same where theta is one of the candidates: exact over those that are left."""
+    mdp, likely = counts.mdp, CandidateSet(counts, delta)
+    chosen, matters = require_policy(mdp, policy), _reachable(mdp, state)
+    if not likely.left.any():
+        return _nothing(mdp, chosen, matters, (likely.most_likely, likely.threshold, delta))
+    low, high, loss, advantage = losses(mdp, likely, chosen)
+    rivals = (advantage > TIE / (1.0 - mdp.discount)) & matters[:, None]
+    certified = not rivals.any()
+    most = 0.0 if certified else float(loss[matters].max())
+    parts = (likely.most_likely, likely.threshold, delta)
+    return _told(mdp, Confidence(chosen, low, high, most, certified, rivals, *parts))
+
+
+def _nothing(
+    mdp: LinearMixtureMDP, policy: Ints, matters: Bools, parts: tuple[Floats, float, float]
+) -> Confidence:
+    """What an empty set proves."""
+    worst, best = _range(mdp)
+    low, high = np.full(mdp.num_states, worst), np.full(mdp.num_states, best)
+    rivals = np.repeat(matters[:, None], mdp.num_actions, axis=1)
+    rivals[np.arange(mdp.num_states), policy] = False
+    return _told(mdp, Confidence(policy, low, high, best - worst, False, rivals, *parts, empty=True))
 
 
 def certify(
@@ -90,24 +120,7 @@ def certify(
     delta = validation.fraction("delta", delta)
     matters, (worst, best) = _reachable(mdp, state), _range(mdp)
     if likely.empty:
-        low, high = np.full(mdp.num_states, worst), np.full(mdp.num_states, best)
-        rivals = np.repeat(matters[:, None], mdp.num_actions, axis=1)
-        rivals[np.arange(mdp.num_states), chosen] = False
-        return _told(
-            mdp,
-            Confidence(
-                chosen,
-                low,
-                high,
-                best - worst,
-                False,
-                rivals,
-                likely.theta,
-                likely.threshold,
-                delta,
-                empty=True,
-            ),
-        )
+        return _nothing(mdp, chosen, matters, (likely.theta, likely.threshold, delta))
     local = _Expansion(likely, chosen)
     low, high = local.value_bounds()
     size = np.maximum(high - local.V, local.V - low)
