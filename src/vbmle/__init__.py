@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from vbmle import testing, theory, worlds
     from vbmle.agents.base import Agent
+    from vbmle.agents.belief import Belief
     from vbmle.agents.feel_good import FeelGoodSampling
     from vbmle.agents.information_directed import InformationDirected
     from vbmle.agents.informed_vbmle import InformedVBMLE, recommended
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 _HOME = {
     "Agent": "vbmle.agents.base",
     "ApproximateVBMLE": "vbmle.agents.vbmle",
+    "Belief": "vbmle.agents.belief",
     "Drive": "vbmle.gym",
     "Estimate": "vbmle.estimation.likelihood",
     "FeelGoodSampling": "vbmle.agents.feel_good",
@@ -89,6 +91,7 @@ __all__ = [
     "VBMLE",
     "Agent",
     "ApproximateVBMLE",
+    "Belief",
     "Drive",
     "Estimate",
     "FeelGoodSampling",

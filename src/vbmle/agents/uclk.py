@@ -23,7 +23,7 @@ import warnings
 from abc import abstractmethod
 from typing import Annotated, ClassVar
 
-from vbmle.agents.base import Agent
+from vbmle.agents.base import Agent, require_convex
 from vbmle.agents.decision import Decision
 from vbmle.agents.triggers import UPDATES, EveryObservation, LogDeterminantDoubled, Trigger, Update
 from vbmle.agents.tuning import RADIUS_SCALE
@@ -88,6 +88,7 @@ class OptimisticAgent(Agent):
         **unknown: object,
     ) -> None:
         self._refuse(unknown)
+        require_convex(type(self).__name__, mdp)
         super().__init__(
             mdp,
             radius_scale=non_negative("radius_scale", radius_scale),

@@ -32,7 +32,7 @@ from vbmle.model.core_model import FlatSet
 from vbmle.model.feasible_set import Constraints
 from vbmle.model.transitions import Transitions
 
-DOMAINS = ("polytope", "simplex")
+DOMAINS = ("polytope", "simplex", "vertices")
 FORMAT = "vbmle-model-1"
 Matrix: TypeAlias = Floats | sparse.csr_array
 
@@ -53,7 +53,8 @@ class LinearMixtureMDP:
     p_min : known lower bound on the probability of every possible transition.
     impossible : boolean (S, A, S), transitions known to have probability 0 (the set P_0).
     initial : (S,) distribution of the first state; uniform by default.
-    domain : "polytope", the whole feasible set P, or "simplex", P with theta >= 0 and sum theta = 1.
+    domain : "polytope", the whole feasible set P; "simplex", P with theta >= 0 and sum theta = 1; or "vertices", where
+        theta is one of the d base models: all weight on one of them.
     normalise_reward : map rewards linearly to [0, 1] instead of refusing others. Planning and estimation
         then work with the mapped reward, r = (user's r - reward_offset) / reward_scale; regret is reported in
         the user's units.
@@ -162,7 +163,7 @@ class LinearMixtureMDP:
         domain: str = "simplex",
         normalise_reward: bool = False,
     ) -> Self:
-        """A mix of d known base models: P_theta = sum_k theta_k models[k].
+        """A mix of d known base models: P_theta = sum_k theta_k models[k]; one of them where domain="vertices".
 
         Each model is an (S, A, S) array, or a SciPy sparse (S*A, S) array whose row s*A + a holds the pair
         (s, a); sparse models stay sparse throughout.
