@@ -424,7 +424,7 @@ VB_API vb_status vb_optimist_thetas(const vb_optimist* optimist, double* out);
 typedef struct vb_l1_optimist vb_l1_optimist;
 
 typedef struct vb_l1_optimist_view {
-    double* V;            /* (S,) the optimistic value, an upper bound after any number of sweeps */
+    double* V;            /* (S,) the optimistic value, an upper bound however a plan ends */
     int64_t* policy;      /* (S,) actions, the lowest among equals */
     double* error_bound;  /* of V; infinite before the first plan */
 } vb_l1_optimist_view;
