@@ -29,11 +29,13 @@ if TYPE_CHECKING:
     from vbmle.model.mdp import LinearMixtureMDP
     from vbmle.model.world import World
     from vbmle.planning.planner import Plan, evaluate, plan, plan_known, value_iteration
+    from vbmle.serve.client import Client
     from vbmle.simulation import History, earned, simulate
 
 _HOME = {
     "Agent": "vbmle.agents.base",
     "ApproximateVBMLE": "vbmle.agents.vbmle",
+    "Client": "vbmle.serve.client",
     "Drive": "vbmle.gym",
     "Estimate": "vbmle.estimation.likelihood",
     "History": "vbmle.simulation",
@@ -82,6 +84,7 @@ __all__ = [
     "VBMLE",
     "Agent",
     "ApproximateVBMLE",
+    "Client",
     "Drive",
     "Estimate",
     "History",
