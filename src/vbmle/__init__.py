@@ -33,12 +33,14 @@ if TYPE_CHECKING:
     from vbmle.model.mdp import LinearMixtureMDP
     from vbmle.model.world import World
     from vbmle.planning.planner import Plan, evaluate, plan, plan_known, value_iteration
+    from vbmle.serve.client import Client
     from vbmle.simulation import History, earned, simulate
 
 _HOME = {
     "Agent": "vbmle.agents.base",
     "ApproximateVBMLE": "vbmle.agents.vbmle",
     "Belief": "vbmle.agents.belief",
+    "Client": "vbmle.serve.client",
     "Drive": "vbmle.gym",
     "Estimate": "vbmle.estimation.likelihood",
     "FeelGoodSampling": "vbmle.agents.feel_good",
@@ -92,6 +94,7 @@ __all__ = [
     "Agent",
     "ApproximateVBMLE",
     "Belief",
+    "Client",
     "Drive",
     "Estimate",
     "FeelGoodSampling",

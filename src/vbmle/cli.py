@@ -239,6 +239,25 @@ def play(
 
 
 @app.command()
+def serve(
+    folder: Annotated[
+        Path, typer.Argument(metavar="FOLDER", help="Where everything is kept; made if missing.")
+    ],
+    host: Annotated[
+        str, typer.Option(metavar="H", help="Where to listen; elsewhere needs a token.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(metavar="N", help="0 takes any that is free.")] = 8417,
+    token_file: Annotated[
+        Path | None, typer.Option(metavar="F", help="A file with the token that every request must bring.")
+    ] = None,
+) -> None:
+    """Serve decisions over HTTP, durably; the page at its address says what to do next."""
+    from vbmle.serve.server import run as serve_folder
+
+    serve_folder(folder, host, port, token_file, _say)
+
+
+@app.command()
 def agents() -> None:
     """List the agents: settings with their defaults, and what each is."""
     from vbmle.experiments import catalogue
