@@ -213,7 +213,9 @@ def test_one_hot_features_reduce_to_counts(agent: Kind):
         _check_blocks(world.mdp, player._tilde.sigma, 1.0, visits, V**2)
     else:
         assert isinstance(player, UPACUCLK)
-        sigmas = np.array([level.sigma for level in player._levels.regressions])  # the levels share the visits among them
+        sigmas = np.array(
+            [level.sigma for level in player._levels.regressions]
+        )  # the levels share the visits among them
         _check_blocks(world.mdp, sigmas.sum(axis=0), len(sigmas), visits, V)
 
 

@@ -84,7 +84,10 @@ def certify(
             f"the model has {mdp.num_states} states; bounds are computed for up to {DENSE_STATES}"
         )
     if likely.empty:
-        raise ValueError("the confidence set is empty: its delta has happened, or the model is wrong")
+        raise ValueError(
+            "the confidence set is empty: no theta fits the data at this level; either an event of probability "
+            "delta has occurred, or the model is misspecified"
+        )
     matters = _reachable(mdp, state)
     local = _Expansion(likely, chosen)
     low, high = local.value_bounds()
