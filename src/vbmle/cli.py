@@ -152,7 +152,7 @@ def compare(
     out: Out = Path("compare"),
     jobs: Jobs = None,
 ) -> None:
-    """Run all agents, as they come and tuned; ends in DIR/comparison.md and the page. Run again to resume."""
+    """Run all agents, default and tuned; ends in DIR/comparison.md and the page. Run again to resume."""
     from vbmle.experiments.suites import compare as plan
     from vbmle.report.pages.compare_page import write
 

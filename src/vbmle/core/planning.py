@@ -126,7 +126,7 @@ class Planner:
         check(_floor(self.handle, state))
 
     def broken_pair(self) -> int:
-        """The first pair whose p is no distribution, or -1."""
+        """The first pair whose p is not a probability distribution, or -1."""
         return int(_broken_pair(self.handle))
 
 
@@ -159,7 +159,7 @@ _plan_known = declare("vb_plan_known", c_int32, POINTER(_Known), c_double, POINT
 
 
 class KnownPlan(NamedTuple):
-    """V (S,), Q (S, A), policy (S,), and what bounds the error of V; or the first pair that is no distribution."""
+    """V (S,), Q (S, A), policy (S,), and what bounds the error of V; or the first pair that is not a distribution."""
 
     V: Floats
     Q: Floats
