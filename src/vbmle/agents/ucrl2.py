@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from vbmle.agents.base import ModelAgent
+from vbmle.agents.base import ModelAgent, OnImpossible
 from vbmle.agents.decision import Decision
 from vbmle.agents.triggers import VisitsDoubled
 from vbmle.agents.tuning import RADIUS_SCALE
@@ -50,11 +50,17 @@ class UCRL2(ModelAgent):
     tuning = RADIUS_SCALE
     saved = ("V", "_policy", "error_bound", "_converged")
 
-    def __init__(self, mdp: LinearMixtureMDP, delta: float = 0.1, radius_scale: float = 1.0) -> None:
+    def __init__(
+        self,
+        mdp: LinearMixtureMDP,
+        delta: float = 0.1,
+        radius_scale: float = 1.0,
+        on_impossible: OnImpossible = "raise",
+    ) -> None:
         scale = non_negative("radius_scale", radius_scale)
         if probability("delta", delta) == 0.0:
             raise ValueError("delta is 0.0; it needs a number above 0 and at most 1")
-        super().__init__(mdp, delta=float(delta), radius_scale=scale)
+        super().__init__(mdp, delta=float(delta), radius_scale=scale, on_impossible=on_impossible)
         self._optimist = L1Optimist(mdp.core)
         self.V: Floats = self._optimist.V
         self._policy: Ints = self._optimist.policy

@@ -33,18 +33,10 @@ from vbmle.planning.planner import uses_factors
 POOL = 8
 """How many local maxima a global search keeps."""
 
-KEPT: tuple[str, ...] = (
-    "y",
-    "theta",
-    "policy",
-    "V",
-    "active",
-    "num_active",
-    "result",
-    "status",
-    "iterations",
+KEPT = (
+    *("y", "theta", "policy", "V", "active", "num_active", "result", "status", "iterations"),
+    *("evaluated", "factored", "factors"),
 )
-KEPT += ("evaluated", "factored", "factors")
 """What of the pool a snapshot holds."""
 
 

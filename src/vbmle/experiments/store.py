@@ -31,12 +31,17 @@ from vbmle.experiments import InputError
 from vbmle.experiments.resume_key import code_version, version_of
 from vbmle.experiments.spec import Experiment, Trial, folder_name
 
-FORMAT = "vbmle-record-2"
+FORMAT = "vbmle-record-3"
+"""Since 2 there is a column `trouble`; since 3 the checksum covers all that is read."""
+
 UNREADABLE = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError, KeyError)
 UNREADABLE += (TypeError, AttributeError, RecursionError, MemoryError, OverflowError)
 """What reading a damaged file may raise."""
 
 FOREIGN = "other settings, or made by another version of the code"
+OLD = "the format of an earlier version of vbmle"
+
+EARLIER = ("vbmle-record-1", "vbmle-record-2")
 
 TIMINGS = ("seconds",)
 """Columns that differ from run to run: no comparison reads them."""
@@ -48,6 +53,10 @@ class DamagedError(ValueError):
 
 class ForeignError(ValueError):
     """A record of something else."""
+
+
+class OldError(ForeignError):
+    """A record in a format that is no longer read."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,7 +150,7 @@ class Store:
             aside.write_bytes(content.getvalue())
 
     def read(self, trial: Trial) -> Record:
-        """The record of a trial; DamagedError or ForeignError if what is there is not it."""
+        """The record of a trial; DamagedError, ForeignError or OldError if what is there is not it."""
         path = self.path(trial)
         try:
             meta = json.loads(pl.read_parquet_metadata(path)["vbmle"])
@@ -154,9 +163,9 @@ class Store:
             found = _checksum(steps, columns, facts)
         except UNREADABLE as error:
             raise DamagedError(f"{path} is damaged ({type(error).__name__})") from None
-        if form != FORMAT:
-            raise ForeignError(f"{path}: {FOREIGN}")
-        if checksum != found:
+        if form != FORMAT and form in EARLIER:
+            raise OldError(f"{path}: {OLD} ({form}, not {FORMAT})")
+        if form != FORMAT or checksum != found:
             raise DamagedError(f"{path} is damaged (its numbers do not match their checksum)")
         if fingerprint != trial.fingerprint(self.code) or not np.array_equal(steps, trial.steps):
             raise ForeignError(f"{path}: {FOREIGN}")
@@ -164,22 +173,24 @@ class Store:
 
     def missing(self) -> tuple[list[Trial], list[str]]:
         """The trials without a record, and lines about what had to be set aside because it is not theirs."""
-        trials, lines, foreign = [], [], 0
+        trials, lines, foreign, old = [], [], 0, 0
         for trial in self.experiment.plan():
             if self.path(trial).exists():
                 try:
                     self.read(trial)
                     continue
+                except OldError:
+                    old += 1
                 except ForeignError:
                     foreign += 1
                 except DamagedError as error:
                     lines.append(f"{error}: set aside and run again")
                 self._set_aside(self.path(trial))
             trials.append(trial)
-        if foreign:
-            lines.append(
-                f"records with {FOREIGN}: {foreign}, set aside in {self.folder / 'set-aside'} and run again"
-            )
+        for count, reason in ((old, f"in {OLD}"), (foreign, f"with {FOREIGN}")):
+            if count:
+                place = self.folder / "set-aside"
+                lines.append(f"records {reason}: {count}, set aside in {place} and run again")
         return trials, lines
 
     def _set_aside(self, path: Path) -> None:
@@ -211,17 +222,21 @@ def _results(folder: Path, path: Path) -> Results:
         facts = {str(name): str(value) for name, value in field(note, "about", dict).items()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise InputError(f"{path}: it does not describe an experiment ({error})") from None
-    records, left_out = [], []
+    records, left_out, old = [], [], 0
     foreign = set(store.home.glob("*/*/trial-*.parquet"))
     for trial in experiment.plan():
         if store.path(trial) in foreign:
             try:
                 records.append(store.read(trial))
+            except OldError:
+                old += 1
             except ForeignError:
                 continue
             except DamagedError as error:
                 left_out.append(str(error))
             foreign.remove(store.path(trial))
+    if old:
+        left_out.append(f"records in {OLD}: {old}; run again to make them anew")
     if foreign:
         left_out.append(f"records with {FOREIGN}: {len(foreign)}")
     return Results(experiment, records, facts, left_out)
