@@ -34,8 +34,10 @@ from vbmle.experiments.spec import Experiment, Trial, folder_name
 FORMAT = "vbmle-record-3"
 """Since 2 there is a column `trouble`; since 3 the checksum covers all that is read."""
 
-UNREADABLE = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError, KeyError)
-UNREADABLE += (TypeError, AttributeError, RecursionError, MemoryError, OverflowError)
+UNREADABLE = (
+    *(pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError, KeyError),
+    *(TypeError, AttributeError, RecursionError, MemoryError, OverflowError),
+)
 """What reading a damaged file may raise."""
 
 FOREIGN = "other settings, or made by another version of the code"
