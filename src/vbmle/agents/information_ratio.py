@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from vbmle.agents.posterior import Dirichlet, HitAndRun, Sampler
-from vbmle.agents.tabular import tabular_coordinates
+from vbmle.agents.tabular_models import tabular_coordinates
 from vbmle.common.files import Snapshot
 from vbmle.common.validation import Floats, Ints
 from vbmle.estimation.counts import TransitionCounts

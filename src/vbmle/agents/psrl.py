@@ -22,7 +22,7 @@ import numpy as np
 from vbmle.agents.base import ModelAgent
 from vbmle.agents.decision import Decision
 from vbmle.agents.posterior import Dirichlet, HitAndRun, Sampler
-from vbmle.agents.tabular import tabular_coordinates
+from vbmle.agents.tabular_models import tabular_coordinates
 from vbmle.agents.triggers import UPDATES, EveryObservation, InformationDoubled, Update
 from vbmle.agents.tuning import Knob
 from vbmle.common.validation import Among, Floats, Ints, index, one_of, positive_integer

@@ -27,7 +27,7 @@ import numpy as np
 from vbmle.agents.base import ModelAgent
 from vbmle.agents.bias import Bias, BiasSchedule
 from vbmle.agents.decision import Decision
-from vbmle.agents.tabular import tabular_coordinates
+from vbmle.agents.tabular_models import tabular_coordinates
 from vbmle.agents.triggers import UPDATES, Update, VisitsDoubled
 from vbmle.agents.tuning import BIAS_SCALE
 from vbmle.common.validation import Floats, Ints, one_of
