@@ -175,9 +175,10 @@ typedef struct vb_known_model {
     double discount;           /* gamma in [0, 1) */
     const double* reward;      /* (S*A,) of any range; minus infinity for an action that is not allowed */
     const double* P;           /* (S*A, S) by rows */
-    int64_t num_transitions;
-    const int32_t* pair_begin; /* (S*A + 1,) transitions of a pair; none for an action that is not allowed */
-    const int32_t* successor;  /* (transitions,) */
+    int64_t num_transitions;   /* of the pattern, below 2^31 */
+    const void* pair_begin;    /* (S*A + 1,) transitions of a pair; there may be none for an action that is not allowed */
+    const void* successor;     /* (transitions,) */
+    int64_t index_bytes;       /* 4 or 8: the pattern is int32_t or int64_t */
     const double* p;           /* (transitions,) */
 } vb_known_model;
 
@@ -423,7 +424,7 @@ VB_API vb_status vb_optimist_thetas(const vb_optimist* optimist, double* out);
 typedef struct vb_l1_optimist vb_l1_optimist;
 
 typedef struct vb_l1_optimist_view {
-    double* V;            /* (S,) the optimistic value, an upper bound after any number of sweeps */
+    double* V;            /* (S,) the optimistic value, an upper bound however a plan ends */
     int64_t* policy;      /* (S,) actions, the lowest among equals */
     double* error_bound;  /* of V; infinite before the first plan */
 } vb_l1_optimist_view;

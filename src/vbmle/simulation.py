@@ -125,7 +125,7 @@ def rewards(mdp: LinearMixtureMDP) -> Floats:
 def earned(world: World, history: History) -> Floats:
     """What was earned in each step of a history, in the user's units: r(s_t, a_t, s_{t+1}).
 
-    The difference between two agents that ran with the same seed is money: it counts steps as they come, where
+    The difference between two agents that ran with the same seed is money: it counts the reward of each step, where
     regret counts discounted futures.
     """
     find, values = world.mdp.transitions.find, rewards(world.mdp)

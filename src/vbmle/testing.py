@@ -45,7 +45,8 @@ def check_agent(
       upper_bound;
     - where there is `save`, an agent loaded half-way goes on exactly as if it had never stopped;
     - where there is `observe_many`, it is the same as observing one by one;
-    - where there are `counts`, an impossible transition is refused with a ValueError and nothing is lost.
+    - where there are `counts`, an impossible transition is refused with a ValueError and nothing is lost, unless the
+      agent's setting `on_impossible` says that it is skipped, as if it had not been, or that the model is widened.
     """
     world = riverswim(length=4, features="mixture") if world is None else world
     uniforms = np.random.default_rng(np.random.SeedSequence(seed)).random(steps + 1).tolist()
@@ -178,9 +179,10 @@ def _check_many(make_agent: Callable[[LinearMixtureMDP], Any], reference: _Run) 
 def _check_impossible(
     make_agent: Callable[[LinearMixtureMDP], Any], world: World, uniforms: list[float], reference: _Run
 ) -> None:
-    """An impossible transition half-way is refused, and the run goes on as if it had not been."""
+    """An impossible transition half-way is refused or skipped, and the run goes on as if it had not been."""
     transition = _impossible(world.mdp)
-    if transition is None:
+    wanted = getattr(reference.agent, "settings", {}).get("on_impossible", "raise")
+    if transition is None or wanted == "widen":
         return
     steps = len(reference.trace)
     run = _Run(make_agent(world.mdp), world, uniforms).go(steps // 2)
@@ -189,8 +191,17 @@ def _check_impossible(
         run.agent.observe(*transition)
     except ValueError:
         refused = True
-    assert refused, f"{run.name}: observe took {transition}, which is impossible; it must raise ValueError"
-    _same(reference, run.go(steps), f"after the impossible transition {transition} was refused")
+    if wanted == "raise":
+        assert refused, (
+            f"{run.name}: observe took {transition}, which is impossible; it must raise ValueError"
+        )
+    else:
+        assert not refused, f"{run.name}: observe refused {transition}; on_impossible says {wanted}"
+    _same(
+        reference,
+        run.go(steps),
+        f"after the impossible transition {transition} {'was refused' if wanted == 'raise' else 'was skipped'}",
+    )
 
 
 def _impossible(mdp: LinearMixtureMDP) -> tuple[int, int, int] | None:

@@ -124,6 +124,28 @@ double long_dot(const double* x, const double* y, Index n) {
     return sum((one + two) + (three + four)) + dot(x + j, y + j, n - j);
 }
 
+Total total_of(const double* x, Index n) {
+    Total found{0.0, 0.0};
+    Index j = 0;
+    if (n >= 2 * kLanes) {
+        Lanes one = {}, two = {}, least = {};
+        for (; j + 2 * kLanes <= n; j += 2 * kLanes) {
+            const Lanes left = load(x + j), right = load(x + j + kLanes);
+            one += left;
+            two += right;
+            least = left < least ? left : least;
+            least = right < least ? right : least;
+        }
+        found.sum = sum(one + two);
+        for (Index k = 0; k < kLanes; ++k) found.least = smaller(least[k], found.least);
+    }
+    for (; j < n; ++j) {
+        found.sum += x[j];
+        found.least = smaller(x[j], found.least);
+    }
+    return found;
+}
+
 void multiply_rows(ConstMatrix M, const double* v, double* out) {
     Index i = 0;
     for (; i + 4 <= M.rows; i += 4) {

@@ -23,7 +23,7 @@ import warnings
 from abc import abstractmethod
 from typing import Annotated, ClassVar
 
-from vbmle.agents.base import Agent
+from vbmle.agents.base import Agent, require_convex
 from vbmle.agents.decision import Decision
 from vbmle.agents.triggers import UPDATES, EveryObservation, LogDeterminantDoubled, Trigger, Update
 from vbmle.agents.tuning import RADIUS_SCALE
@@ -66,7 +66,7 @@ def log_det_radius(log_det: float, dimension: int, discount: float, ridge: float
 
 
 class OptimisticAgent(Agent):
-    """What UCLK and its kin share: an optimistic plan, made anew when it is due, and regressions on its values.
+    """What UCLK and its variants share: an optimistic plan, made anew when it is due, and regressions on its values.
 
     theta: the point of P nearest to the regression's estimate; thetas: the model chosen for every (s, a);
     empty_sets: how many plans found no feasible theta within the radius.
@@ -88,6 +88,7 @@ class OptimisticAgent(Agent):
         **unknown: object,
     ) -> None:
         self._refuse(unknown)
+        require_convex(type(self).__name__, mdp)
         super().__init__(
             mdp,
             radius_scale=non_negative("radius_scale", radius_scale),

@@ -15,7 +15,7 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from vbmle.bench import certificates, large_models, overhead, paper_world, rivals, scaling, tabular
+from vbmle.bench import certificates, discounts, large_models, overhead, paper_world, rivals, scaling, tabular
 from vbmle.bench.effort import FULL, QUICK, Effort
 from vbmle.bench.speed_table import MISSED, Row, as_table, write
 from vbmle.common.threads import ONE_THREAD
@@ -57,6 +57,8 @@ def jobs(effort: Effort) -> list[tuple[str, int, Callable[[Tick], Any]]]:
     found.append(("growth with t", 1, _ticking(partial(scaling.in_time, effort))))
     for letter in scaling.SIZES:
         found.append((f"growth with {letter}", 1, _ticking(partial(scaling.in_size, letter, effort))))
+    for kind in discounts.KINDS:
+        found.append((f"first decisions, {kind}", 1, _ticking(partial(discounts.measure, kind, effort))))
     found.append(("memory", 1, _ticking(scaling.memory)))
     for domain in ("simplex", "polytope"):
         work = partial(large_models.updates, effort.large_states, effort, domain)
