@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from vbmle.core.handle import Handle
 from vbmle.core.library import check, declare
 from vbmle.core.memory import Floats, Ints, floats, ints, place, short_ints, view
 from vbmle.core.model import Model
@@ -48,21 +49,6 @@ def rounding(discount: float, largest_reward: float = 1.0) -> float:
     return float(_rounding(discount, largest_reward))
 
 
-class _Memory:
-    """Frees a planner when it and all views of it are gone."""
-
-    def __init__(self, model: Model, factors: bool) -> None:
-        self.handle: int | None = None
-        self.model = model  # which the planner uses as long as it lives
-        handle = c_void_p()
-        check(_new(model.handle, int(factors), byref(handle)))
-        self.handle = handle.value
-
-    def __del__(self) -> None:
-        if self.handle:
-            _free(self.handle)
-
-
 class Planner:
     """Planning on a model: write `theta` or `p`, `policy` and `V`, call, read the arrays.
 
@@ -70,8 +56,8 @@ class Planner:
     """
 
     def __init__(self, model: Model, factors: bool) -> None:
-        memory = _Memory(model, factors)
-        self.model, self._memory, self.handle = model, memory, memory.handle
+        memory = Handle(_new, _free, model, model.handle, int(factors))
+        self.model, self._memory, self.handle = model, memory, memory.address
         arrays, states, dimension = _Arrays(), model.num_states, model.dimension
         check(_look(self.handle, byref(arrays)))
 
