@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from vbmle import testing, theory, worlds
     from vbmle.agents.base import Agent
+    from vbmle.agents.belief import Belief
     from vbmle.agents.feel_good import FeelGoodSampling
     from vbmle.agents.information_directed import InformationDirected
     from vbmle.agents.informed_vbmle import InformedVBMLE, recommended
@@ -33,11 +34,14 @@ if TYPE_CHECKING:
     from vbmle.model.mdp import LinearMixtureMDP
     from vbmle.model.world import World
     from vbmle.planning.planner import Plan, evaluate, plan, plan_known, value_iteration
+    from vbmle.serve.client import Client
     from vbmle.simulation import History, earned, simulate
 
 _HOME = {
     "Agent": "vbmle.agents.base",
     "ApproximateVBMLE": "vbmle.agents.vbmle",
+    "Belief": "vbmle.agents.belief",
+    "Client": "vbmle.serve.client",
     "Drive": "vbmle.gym",
     "Estimate": "vbmle.estimation.likelihood",
     "FeelGoodSampling": "vbmle.agents.feel_good",
@@ -92,6 +96,8 @@ __all__ = [
     "VBMLE",
     "Agent",
     "ApproximateVBMLE",
+    "Belief",
+    "Client",
     "Drive",
     "Estimate",
     "FeelGoodSampling",

@@ -152,7 +152,7 @@ def compare(
     out: Out = Path("compare"),
     jobs: Jobs = None,
 ) -> None:
-    """Run all agents, as they come and tuned; ends in DIR/comparison.md and the page. Run again to resume."""
+    """Run all agents, default and tuned; ends in DIR/comparison.md and the page. Run again to resume."""
     from vbmle.experiments.suites import compare as plan
     from vbmle.report.pages.compare_page import write
 
@@ -236,6 +236,25 @@ def play(
     _say(f"see {page}")
     if show:
         webbrowser.open(page.resolve().as_uri())
+
+
+@app.command()
+def serve(
+    folder: Annotated[
+        Path, typer.Argument(metavar="FOLDER", help="Where everything is kept; made if missing.")
+    ],
+    host: Annotated[
+        str, typer.Option(metavar="H", help="Where to listen; elsewhere needs a token.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(metavar="N", help="0 takes any that is free.")] = 8417,
+    token_file: Annotated[
+        Path | None, typer.Option(metavar="F", help="A file with the token that every request must bring.")
+    ] = None,
+) -> None:
+    """Serve decisions over HTTP, durably; the page at its address says what to do next."""
+    from vbmle.serve.server import run as serve_folder
+
+    serve_folder(folder, host, port, token_file, _say)
 
 
 @app.command()

@@ -19,10 +19,9 @@ from typing import Annotated
 
 import numpy as np
 
-from vbmle.agents.base import ModelAgent
+from vbmle.agents.base import ModelAgent, OnImpossible
 from vbmle.agents.decision import Decision
-from vbmle.agents.posterior import Dirichlet, HitAndRun, Sampler
-from vbmle.agents.tabular import tabular_coordinates
+from vbmle.agents.posterior import Sampler, sampler_for
 from vbmle.agents.triggers import UPDATES, EveryObservation, InformationDoubled, Update
 from vbmle.agents.tuning import Knob
 from vbmle.common.validation import Among, Floats, Ints, index, one_of, positive_integer
@@ -36,7 +35,8 @@ class PSRL(ModelAgent):
     """Plays the optimal policy of a theta drawn from the posterior.
 
     update: "doubling" draws when information has doubled, "every-step" in each step. sampler: "dirichlet"
-    (exact, tabular models without p_min), "hit-and-run" (any model), or "auto", the first that fits.
+    (exact, tabular models without p_min), "hit-and-run" (any mixture), or "auto", the first that fits; where theta
+    is one of the candidates, draws are exact too.
     """
 
     tuning = Knob("update", ("doubling", "every-step"))
@@ -49,15 +49,22 @@ class PSRL(ModelAgent):
         sampler: Annotated[str, Among(SAMPLERS)] = "auto",
         thinning: int = 10,
         seed: int = 0,
+        on_impossible: OnImpossible = "raise",
     ) -> None:
         one_of("update", update, UPDATES)
         one_of("sampler", sampler, SAMPLERS)
         positive_integer("thinning", thinning)
         super().__init__(
-            mdp, update=update, sampler=sampler, thinning=thinning, seed=index("seed", seed, 2**63)
+            mdp,
+            update=update,
+            sampler=sampler,
+            thinning=thinning,
+            seed=index("seed", seed, 2**63),
+            on_impossible=on_impossible,
         )
-        exact = sampler == "dirichlet" or (sampler == "auto" and tabular_coordinates(mdp) is not None)
-        self._sampler: Sampler = Dirichlet(mdp) if exact else HitAndRun(mdp, thinning)
+        if sampler == "dirichlet" and on_impossible == "widen":
+            raise ValueError("sampler is 'dirichlet', but a widened model is not tabular; it needs 'auto'")
+        self._sampler: Sampler = sampler_for(mdp, thinning, sampler)
         self._trigger = InformationDoubled(mdp, ridge=1.0) if update == "doubling" else EveryObservation()
         self._planner = make_planner(mdp)
         self._theta: Floats = self._planner.theta

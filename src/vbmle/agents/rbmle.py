@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from vbmle.agents.base import ModelAgent
+from vbmle.agents.base import ModelAgent, OnImpossible
 from vbmle.agents.bias import Bias, BiasSchedule
 from vbmle.agents.decision import Decision
 from vbmle.agents.tabular import tabular_coordinates
@@ -57,10 +57,13 @@ class RBMLE(ModelAgent):
         bias: Bias = "log",
         bias_scale: float = 1.0,
         update: Update = "doubling",
+        on_impossible: OnImpossible = "raise",
     ) -> None:
         one_of("update", update, UPDATES)
         self._schedule = BiasSchedule(bias, bias_scale)
-        super().__init__(mdp, bias=bias, bias_scale=self._schedule.scale, update=update)
+        super().__init__(
+            mdp, bias=bias, bias_scale=self._schedule.scale, update=update, on_impossible=on_impossible
+        )
         self._rows = RewardBiasedRows(mdp.core, uses_factors(mdp), TOLERANCE, ITERATIONS)
         self.p: Floats = self._rows.p
         self._policy: Ints = self._rows.policy

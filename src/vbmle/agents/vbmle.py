@@ -15,13 +15,14 @@ from typing import Annotated
 import numpy as np
 
 from vbmle.agents import decision
-from vbmle.agents.base import ModelAgent
+from vbmle.agents.base import ModelAgent, OnImpossible, require_convex
 from vbmle.agents.bias import Bias, BiasSchedule
 from vbmle.agents.decision import Decision
 from vbmle.agents.triggers import UPDATES, InformationDoubled, Update
 from vbmle.agents.tuning import BIAS_SCALE
 from vbmle.common.files import Snapshot
 from vbmle.common.validation import Among, Floats, Ints, non_negative, one_of
+from vbmle.estimation.candidates import make_solver
 from vbmle.estimation.likelihood import prove
 from vbmle.estimation.maximiser import POOL, Solver, goal
 from vbmle.model.mdp import LinearMixtureMDP
@@ -53,6 +54,7 @@ class VBMLE(ModelAgent):
         search: Annotated[str, Among(AGENT_SEARCHES)] = "global",
         update: Update = "every-step",
         seed: int = 0,
+        on_impossible: OnImpossible = "raise",
     ) -> None:
         one_of("search", search, AGENT_SEARCHES)
         one_of("update", update, UPDATES)
@@ -66,10 +68,11 @@ class VBMLE(ModelAgent):
             search=search,
             update=update,
             seed=seed,
+            on_impossible=on_impossible,
         )
         if update == "doubling":
             self._trigger = InformationDoubled(mdp, ridge)
-        solver = self._solver = Solver(mdp, places=1 if search == "local" else POOL, seed=seed)
+        solver = self._solver = make_solver(mdp, places=1 if search == "local" else POOL, seed=seed)
         solver.plan()
         self._objective = goal(self.counts, penalty)
         self._climb = {"local": solver.climb, "few": solver.climb_from_few}.get(search, solver.follow)
@@ -119,9 +122,17 @@ class ApproximateVBMLE(ModelAgent):
         bias: Bias = "sqrt",
         bias_scale: float = 1.0,
         ridge: float = 1.0,
+        on_impossible: OnImpossible = "raise",
     ) -> None:
+        require_convex(type(self).__name__, mdp)
         self._schedule = BiasSchedule(bias, bias_scale)
-        super().__init__(mdp, bias=bias, bias_scale=self._schedule.scale, ridge=non_negative("ridge", ridge))
+        super().__init__(
+            mdp,
+            bias=bias,
+            bias_scale=self._schedule.scale,
+            ridge=non_negative("ridge", ridge),
+            on_impossible=on_impossible,
+        )
         self._solver = Solver(mdp)
         self._solver.plan()
         self._linear = np.empty(mdp.dimension)
