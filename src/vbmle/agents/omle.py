@@ -23,11 +23,12 @@ import math
 import numpy as np
 
 from vbmle.agents import decision
-from vbmle.agents.base import ModelAgent
+from vbmle.agents.base import ModelAgent, OnImpossible
 from vbmle.agents.decision import Decision
 from vbmle.agents.tuning import Knob
 from vbmle.common.validation import Floats, Ints, fraction, index, non_negative
-from vbmle.estimation.maximiser import Solver, goal
+from vbmle.estimation.candidates import make_solver
+from vbmle.estimation.maximiser import goal
 from vbmle.model.mdp import LinearMixtureMDP
 
 HALVINGS = 4
@@ -58,6 +59,7 @@ class OMLE(ModelAgent):
         delta: float = 0.1,
         ridge: float = 1.0,
         seed: int = 0,
+        on_impossible: OnImpossible = "raise",
     ) -> None:
         super().__init__(
             mdp,
@@ -65,10 +67,11 @@ class OMLE(ModelAgent):
             delta=fraction("delta", delta),
             ridge=non_negative("ridge", ridge),
             seed=index("seed", seed, 2**63),
+            on_impossible=on_impossible,
         )
-        self._likely = Solver(mdp, seed=seed)
+        self._likely = make_solver(mdp, seed=seed)
         self._likely.plan()
-        self._valued = Solver(mdp, seed=seed)
+        self._valued = make_solver(mdp, seed=seed)
         self._valued.plan()
         self._objective = goal(self.counts, self.settings["ridge"])
         self._theta: Floats = np.array(self._likely.theta)
