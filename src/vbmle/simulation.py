@@ -91,12 +91,17 @@ def simulate(
     path = np.empty((3, horizon), dtype=np.int64)
     losses, seconds = np.empty(horizon), np.empty(horizon)
     kept: dict[str, list[Any]] = {name: [] for name in keep}
-    state = world.first_state(uniforms[0])
+    state, masked = world.first_state(uniforms[0]), not world.mdp.allowed.all()
     for t in range(horizon):
         start = perf_counter()
         action = agent.act(state)
         acted = perf_counter()
         action = _require_action(agent, action, t, world.mdp.num_actions)
+        if masked and not world.mdp.allowed[state, action]:
+            where = world.mdp.names.pair(state, action)
+            raise ValueError(
+                f"{type(agent).__name__} takes an action that is not allowed, {where}, in step {t + 1}"
+            )
         losses[t] = loss(_key(agent))[state]
         next_state = world.next_state(state, action, uniforms[t + 1])
         for name, value in keep.items():
