@@ -84,6 +84,7 @@ def simulate(
     `record` names what else is kept: "thetas", "distance" or both. `progress` is called with the number of
     finished steps, every 50 steps and at the end.
     """
+    _require_kinds(agent, world)
     horizon = validation.positive_integer("horizon", horizon)
     keep = _recorders(agent, world, record)
     uniforms = _uniforms(seed, horizon + 1)
@@ -116,6 +117,19 @@ def simulate(
     states, actions, next_states = path
     extra = {name: np.array(values, dtype=np.float64) for name, values in kept.items()}
     return History(states, actions, next_states, np.cumsum(losses), seconds, **extra, world=world)
+
+
+def _require_kinds(agent: Any, world: Any) -> None:
+    """Refuse the commonest mix-ups, in one line each."""
+    if isinstance(agent, World):
+        raise ValueError("agent is a World; it needs simulate(agent, world, horizon), in that order")
+    if isinstance(agent, type):
+        raise ValueError(f"agent is the class {agent.__name__}; make one first: {agent.__name__}(world.mdp)")
+    if not isinstance(world, World):
+        fix = "vbmle.World(mdp, theta)" if isinstance(world, LinearMixtureMDP) else "a vbmle.World"
+        raise ValueError(
+            f"world is of type {type(world).__name__}; simulate needs the hidden truth too: {fix}"
+        )
 
 
 def rewards(mdp: LinearMixtureMDP) -> Floats:

@@ -24,6 +24,7 @@ from vbmle.estimation.counts import ImpossibleTransition, TransitionCounts
 from vbmle.estimation.forgetting import Forget, ForgettingCounts
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.model.widening import widened
+from vbmle.model.world import World
 
 if TYPE_CHECKING:
     from vbmle.agents.belief import Belief
@@ -79,6 +80,7 @@ class Agent(ABC):
     counts: TransitionCounts
 
     def __init__(self, mdp: LinearMixtureMDP, **settings: Any) -> None:
+        _require_model(type(self).__name__, mdp)
         self.mdp = self._given = mdp  # the model at work, and the one that was given
         self.settings = settings
         self._wide: list[int] = []  # the pairs that were widened on the way from one to the other
@@ -222,6 +224,9 @@ class Agent(ABC):
     @classmethod
     def load(cls, path: str | os.PathLike[str], mdp: LinearMixtureMDP, **functions: Any) -> Self:
         """Rebuild a saved agent on the same model; settings that are functions must be given again by name."""
+        if isinstance(path, LinearMixtureMDP):
+            raise ValueError(f"the arguments of load are swapped; it needs {cls.__name__}.load(path, mdp)")
+        _require_model(f"{cls.__name__}.load", mdp)
         snapshot, meta = load_npz(path, FORMAT, "an agent written by Agent.save")
         if meta["class"] != cls.__name__:
             raise ValueError(f"{path} holds a {meta['class']}; load it with {meta['class']}.load")
@@ -240,6 +245,14 @@ class Agent(ABC):
         except (KeyError, ValueError, TypeError) as error:
             raise ValueError(f"{path} is a damaged agent file: {error}") from error
         return agent
+
+
+def _require_model(name: str, mdp: object) -> None:
+    """Refuse what is no model, in one line that says what it is."""
+    if isinstance(mdp, LinearMixtureMDP):
+        return
+    what = "a World; its model is world.mdp" if isinstance(mdp, World) else f"of type {type(mdp).__name__}"
+    raise ValueError(f"{name} needs a LinearMixtureMDP, and mdp is {what}")
 
 
 def require_convex(name: str, mdp: LinearMixtureMDP) -> None:
@@ -290,7 +303,7 @@ class ModelAgent(Agent):
         """Update the policy, and what it rests on, for acting in `state`."""
 
     def act(self, state: Any) -> Any:
-        if state != self._decided:
+        if state != self._decided or state < 0:
             if isinstance(state, str):
                 return self._act_by_name(state)
             state = index("state", state, self.mdp.num_states)

@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, Self, TypeAlias
 
@@ -25,7 +26,7 @@ from vbmle.common import validation
 from vbmle.common.files import save_npz
 from vbmle.common.validation import Bools, Floats, Ints
 from vbmle.core.model import Model
-from vbmle.model import core_model, feasible_set, model_file, naming, transitions
+from vbmle.model import core_model, feasible_set, model_file, naming, rounded_rows, transitions
 from vbmle.model.core_model import FlatSet
 from vbmle.model.feasible_set import Constraints
 from vbmle.model.naming import Names
@@ -173,7 +174,7 @@ class LinearMixtureMDP:
     @classmethod
     def from_models(
         cls,
-        models: Sequence[ArrayLike] | Sequence[sparse.sparray],
+        models: Mapping[str, Any] | Sequence[ArrayLike] | Sequence[sparse.sparray],
         reward: ArrayLike | Matrix,
         discount: float,
         *,
@@ -185,34 +186,45 @@ class LinearMixtureMDP:
         allowed: ArrayLike | None = None,
         state_names: Sequence[str] | None = None,
         action_names: Sequence[str] | None = None,
+        renormalise: str = "warn",
     ) -> Self:
         """A mix of d known base models: P_theta = sum_k theta_k models[k]; one of them where domain="vertices".
 
         Each model is an (S, A, S) array, or a SciPy sparse (S*A, S) array whose row s*A + a holds the pair
-        (s, a); sparse models stay sparse throughout.
+        (s, a); sparse models stay sparse throughout. A dict of models gives them names (`names.models`). Rows that miss
+        1 by less than 1e-4 are divided by their sum, with a warning; renormalise="error" refuses them, "any" takes all.
         """
-        if len(models) == 0:
-            raise ValueError("models is empty; it needs at least one base model")
+        models, labels = rounded_rows.listed(models)
+        rounding = rounded_rows.Rounding(renormalise)
         S, A = _sizes(models[0])
         names = naming.make_names(state_names, action_names, S, A)
         may = naming.action_mask(allowed, S, A, names)
         if not any(sparse.issparse(m) for m in models):
             given = [m if may.all() else naming.filled(m, may) for m in models]
             arrays = [validation.finite_array(f"models[{k}]", m, 3) for k, m in enumerate(given)]
+            arrays = [rounding.dense(array) for array in arrays]
+            rounding.tell()
             for k, array in enumerate(arrays):
                 validation.require_shape(f"models[{k}]", array, arrays[0].shape, "the shape of models[0]")
                 validation.require_stochastic(f"models[{k}]", array)
             features = np.stack(arrays, axis=-1)
             rest = (p_min, impossible, initial, domain, normalise_reward, may, state_names, action_names)
-            return cls(features, reward, discount, *rest)
+            made = cls(features, reward, discount, *rest)
+            made.names = replace(made.names, models=labels)
+            return made
         if not all(sparse.issparse(m) for m in models):
             raise ValueError("models mixes sparse and dense arrays; give all of them in one form")
         if impossible is not None:
             raise ValueError("impossible is for dense models; leave entries out of sparse models instead")
         source = naming.stand_in(may)
         rows = transitions.sparse_mixture(
-            [sparse.csr_array(m) if may.all() else sparse.csr_array(m)[source] for m in models]
+            [
+                rounding.sparse(sparse.csr_array(m) if may.all() else sparse.csr_array(m)[source])
+                for m in models
+            ]
         )
+        rounding.tell()
+        names = replace(names, models=labels)
         constraints = Constraints(
             rows,
             np.ones((len(rows.indptr) - 1, len(models))),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -48,7 +49,7 @@ def arrays_of(mdp: LinearMixtureMDP) -> dict[str, NDArray[Any]]:
     if not mdp.allowed.all():
         arrays["allowed"] = mdp.allowed
     if mdp.names != Names():
-        text = json.dumps([mdp.names.states, mdp.names.actions])
+        text = json.dumps([mdp.names.states, mdp.names.actions, mdp.names.models])
         arrays["names"] = np.frombuffer(text.encode(), dtype=np.uint8)
     for name, matrix in (("phi", rows.phi), ("sums", c.sums), ("zeros", c.zeros)):
         arrays |= pack(name, matrix)
@@ -65,8 +66,9 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Any]]:
         known = (meta["zero_names"], meta["p_min"], meta["domain"])
         by_transition = len(arrays["transition_reward"]) > 0
         reward = rows.csr(arrays["transition_reward"]) if by_transition else arrays["row_reward"]
-        called = json.loads(arrays["names"].tobytes()) if "names" in arrays else (None, None)
+        called = json.loads(arrays["names"].tobytes()) if "names" in arrays else [None, None, None]
         names = naming.make_names(called[0], called[1], states, actions)
+        names = replace(names, models=None if called[2] is None else tuple(called[2]))
         return meta, {
             "constraints": Constraints(rows, sums, zeros, *known),
             "reward": reward if by_transition else reward.reshape(states, actions),

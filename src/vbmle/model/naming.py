@@ -18,10 +18,11 @@ from vbmle.common.validation import Bools, Floats, Ints, index, require_shape
 
 @dataclass(frozen=True)
 class Names:
-    """Names of states and actions; None where they have numbers only."""
+    """Names of states, actions and base models; None where they have numbers only."""
 
     states: tuple[str, ...] | None = None
     actions: tuple[str, ...] | None = None
+    models: tuple[str, ...] | None = None
 
     def state(self, number: int) -> str:
         """A state for messages."""
