@@ -31,6 +31,7 @@ from vbmle.agents.triggers import VisitsDoubled
 from vbmle.agents.tuning import RADIUS_SCALE
 from vbmle.common.validation import Floats, Ints, non_negative, probability
 from vbmle.core.optimism import L1Optimist
+from vbmle.estimation.forgetting import Forget
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.planning.planner import rounding
 
@@ -56,11 +57,14 @@ class UCRL2(ModelAgent):
         delta: float = 0.1,
         radius_scale: float = 1.0,
         on_impossible: OnImpossible = "raise",
+        forget: Forget = None,
     ) -> None:
         scale = non_negative("radius_scale", radius_scale)
         if probability("delta", delta) == 0.0:
             raise ValueError("delta is 0.0; it needs a number above 0 and at most 1")
-        super().__init__(mdp, delta=float(delta), radius_scale=scale, on_impossible=on_impossible)
+        super().__init__(
+            mdp, delta=float(delta), radius_scale=scale, on_impossible=on_impossible, forget=forget
+        )
         self._optimist = L1Optimist(mdp.core)
         self.V: Floats = self._optimist.V
         self._policy: Ints = self._optimist.policy
