@@ -39,7 +39,7 @@ def test_an_invented_name_is_found(hooks):
     assert hooks.problems(text) == ["vbmle.no_such_name is documented in docs/api.md but not public"]
 
 
-@pytest.mark.parametrize("page", sorted(DOCS.glob("*.md")), ids=lambda page: page.name)
+@pytest.mark.parametrize("page", sorted(DOCS.rglob("*.md")), ids=lambda page: page.name)
 def test_examples_run_as_they_stand(page: Path, tmp_path: Path):
     blocks = re.findall(r"^```python\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE)
     command = [sys.executable, "-c", "\n".join(blocks)]
