@@ -43,16 +43,36 @@ class LinearMixtureMDP:
 
     Parameters
     ----------
-    features : (S, A, S, d) array; `features[s, a, s']` is phi(s'|s,a).
-    reward : (S, A), or (S, A, S) for rewards that depend on the next state; values in [0, 1].
-    discount : gamma, strictly between 0 and 1.
-    p_min : known lower bound on the probability of every possible transition.
-    impossible : boolean (S, A, S), transitions known to have probability 0 (the set P_0).
-    initial : (S,) distribution of the first state; uniform by default.
-    domain : "polytope", the whole feasible set P, or "simplex", P with theta >= 0 and sum theta = 1.
-    normalise_reward : map rewards linearly to [0, 1] instead of refusing others. Planning and estimation
-        then work with the mapped reward, r = (user's r - reward_offset) / reward_scale; regret is reported in
-        the user's units.
+    features : (S, A, S, d) array
+        `features[s, a, s']` is phi(s'|s,a).
+    reward : (S, A) or (S, A, S) array
+        The latter for rewards that depend on the next state; values in [0, 1].
+    discount : float
+        gamma, strictly between 0 and 1.
+    p_min : float, default 0.0
+        Known lower bound on the probability of every possible transition.
+    impossible : (S, A, S) boolean array, optional
+        Transitions known to have probability 0 (the set P_0).
+    initial : (S,) array, optional
+        Distribution of the first state; uniform by default.
+    domain : {"polytope", "simplex"}, default "polytope"
+        The whole feasible set P, or P with theta >= 0 and sum theta = 1.
+    normalise_reward : bool, default False
+        Map rewards linearly to [0, 1] instead of refusing others. Planning and estimation then work with the mapped
+        reward, r = (user's r - reward_offset) / reward_scale; regret is reported in the user's units.
+
+    Raises
+    ------
+    ValueError
+        If an array has the wrong shape or value, or no theta is feasible; the message says where.
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> stay, go = [[[1, 0]], [[0, 1]]], [[[0, 1]], [[1, 0]]]
+    >>> mdp = vbmle.LinearMixtureMDP.from_models([stay, go], reward=[[0], [1]], discount=0.9)
+    >>> mdp.transition([0.75, 0.25])[0, 0].tolist()
+    [0.75, 0.25]
     """
 
     def __init__(
