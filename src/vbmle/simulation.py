@@ -83,8 +83,33 @@ def simulate(
 ) -> History:
     """Let the agent act in the world for `horizon` steps and return what happened.
 
-    `record` names what else is kept: any of "thetas", "distance" and "trouble". `progress` is called with the number of
-    finished steps, every 50 steps and at the end.
+    Parameters
+    ----------
+    agent : Agent
+        Anything with `act`, `observe` and `policy`.
+    world : World
+        The model and its hidden truth.
+    horizon : int
+        The number of steps, at least 1.
+    seed : int, default 0
+        The luck of the world: agents with the same seed meet the same luck.
+    record : collection of {"thetas", "distance", "trouble"}, default ()
+        What else is kept of each step.
+    progress : function, optional
+        Called with the number of finished steps, every 50 steps and at the end.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range, or the agent returns something other than an action.
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> world = vbmle.worlds.riverswim(length=6)
+    >>> history = vbmle.simulate(vbmle.VBMLE(world.mdp), world, horizon=20)
+    >>> history.regret.shape
+    (20,)
     """
     _require_kinds(agent, world)
     horizon = validation.positive_integer("horizon", horizon)
@@ -146,6 +171,14 @@ def earned(world: World, history: History) -> Floats:
 
     The difference between two agents that ran with the same seed is money: it counts the reward of each step, where
     regret counts discounted futures.
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> world = vbmle.worlds.riverswim(length=6)
+    >>> history = vbmle.simulate(vbmle.VBMLE(world.mdp), world, horizon=20)
+    >>> vbmle.earned(world, history).shape
+    (20,)
     """
     find, values = world.mdp.transitions.find, rewards(world.mdp)
     steps = zip(history.states, history.actions, history.next_states, strict=True)

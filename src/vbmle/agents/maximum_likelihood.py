@@ -20,7 +20,30 @@ from vbmle.model.mdp import LinearMixtureMDP
 
 
 class MaximumLikelihood(ModelAgent):
-    """Plays the optimal policy of the (ridge-penalised) maximum-likelihood estimate."""
+    """Plays the optimal policy of the (ridge-penalised) maximum-likelihood estimate; does not explore.
+
+    Parameters
+    ----------
+    mdp : LinearMixtureMDP
+        What is known. The agent never sees the hidden theta.
+    ridge : float, default 1.0
+        lambda of the penalty lambda/2 |theta|^2 that is subtracted from the log-likelihood; at least 0. It matters
+        while data are few.
+
+    Raises
+    ------
+    ValueError
+        If a setting is out of range; the message names it and what it needs.
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> world = vbmle.worlds.riverswim(length=6)
+    >>> agent = vbmle.MaximumLikelihood(world.mdp)
+    >>> history = vbmle.simulate(agent, world, horizon=50)
+    >>> bool(history.regret[-1] > 0)  # it never learns that swimming pays
+    True
+    """
 
     label = "maximum likelihood"
     tuning = Knob("ridge", (0.01, 0.1, 1.0, 10.0))

@@ -35,8 +35,30 @@ RATES = ("horizon", "visits")
 class QLearning(Agent):
     """Optimistic Q-learning: learns values, not a model, and ignores the features.
 
-    learning_rate: "horizon", "visits" or a number above 0 and at most 1; optimistic: whether Q starts at
-    1/(1-gamma) instead of 0; epsilon: how often an action is drawn at random.
+    Parameters
+    ----------
+    mdp : LinearMixtureMDP
+        What is known. The agent never sees the hidden theta.
+    learning_rate : {"horizon", "visits"} or float, default "horizon"
+        (H + 1)/(H + n) with H = 1/(1-gamma) after n visits, 1/n, or a number above 0 and at most 1.
+    optimistic : bool, default True
+        Whether Q starts at 1/(1-gamma) instead of 0.
+    epsilon : float, default 0.0
+        The probability of a random action, in [0, 1].
+    seed : int, default 0
+        Seeds everything that the agent draws for itself: the random actions. The world's luck has its own seed.
+
+    Raises
+    ------
+    ValueError
+        If a setting is out of range; the message names it and what it needs.
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> world = vbmle.worlds.riverswim(length=6)
+    >>> vbmle.QLearning(world.mdp, epsilon=0.1).act(0) in (0, 1)
+    True
     """
 
     label = "Q-learning"

@@ -45,8 +45,33 @@ ITERATIONS = 1000
 class RBMLE(ModelAgent):
     """Reward-biased maximum likelihood with one distribution per (s, a); ignores the features.
 
-    bias: "log" (the default), "sqrt" or any function of t. `p` holds the probability of each possible transition
-    in the model in force, `objective` its value, `converged` whether it is a fixed point.
+    `p` holds the probability of each possible transition in the model in force, `objective` its value, `converged`
+    whether it is a fixed point.
+
+    Parameters
+    ----------
+    mdp : LinearMixtureMDP
+        What is known. The agent never sees the hidden theta.
+    bias : {"sqrt", "log"} or function, default "log"
+        The schedule alpha(t), t = 1, 2, ...: sqrt(t), log(1 + t) as published, or any
+        function of t that returns a finite number of at least 0.
+    bias_scale : float, default 1.0
+        Multiplies the schedule: log-likelihood (nats) per unit of value. 0 turns exploration off; larger explores more.
+    update : {"every-step", "doubling"}, default "doubling"
+        When to solve again: at every step, or only when the visits of a pair (s, a) have doubled; in between
+        the policy in force is played.
+
+    Raises
+    ------
+    ValueError
+        If a setting is out of range; the message names it and what it needs.
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> world = vbmle.worlds.riverswim(length=6)
+    >>> vbmle.RBMLE(world.mdp).act(0)
+    1
     """
 
     tuning = BIAS_SCALE

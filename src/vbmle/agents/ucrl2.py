@@ -45,7 +45,28 @@ class UCRL2(ModelAgent):
     """Optimism over L1 balls around the frequencies of each (s, a); ignores the features.
 
     `V` is the optimistic value, at least V* with probability 1 - delta where radius_scale is 1; `error_bound`
-    says how close it is to the best value of all plausible models. Smaller radius_scale explores less.
+    says how close it is to the best value of all plausible models.
+
+    Parameters
+    ----------
+    mdp : LinearMixtureMDP
+        What is known. The agent never sees the hidden theta.
+    delta : float, default 0.1
+        The balls hold together with probability 1 - delta; strictly between 0 and 1.
+    radius_scale : float, default 1.0
+        Multiplies the radii; at least 0. Smaller explores less; only 1 has the proof.
+
+    Raises
+    ------
+    ValueError
+        If a setting is out of range; the message names it and what it needs.
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> world = vbmle.worlds.riverswim(length=6)
+    >>> vbmle.UCRL2(world.mdp).act(0)
+    1
     """
 
     tuning = RADIUS_SCALE

@@ -19,7 +19,21 @@ class ImpossibleTransition(ValueError):
 
 
 class TransitionCounts:
-    """How often each possible transition was seen: n(s, a, s'), the sufficient statistic of the likelihood."""
+    """How often each possible transition was seen: n(s, a, s'), the sufficient statistic of the likelihood.
+
+    Parameters
+    ----------
+    mdp : LinearMixtureMDP
+        The model whose transitions are counted.
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> counts = vbmle.TransitionCounts(vbmle.worlds.riverswim(length=6).mdp)
+    >>> _ = counts.add(0, 1, 1)
+    >>> counts.total
+    1
+    """
 
     def __init__(self, mdp: LinearMixtureMDP) -> None:
         self.mdp = mdp

@@ -47,20 +47,41 @@ class LinearMixtureMDP:
 
     Parameters
     ----------
-    features : (S, A, S, d) array; `features[s, a, s']` is phi(s'|s,a).
-    reward : (S, A), or (S, A, S) for rewards that depend on the next state; values in [0, 1].
-    discount : gamma, strictly between 0 and 1.
-    p_min : known lower bound on the probability of every possible transition.
-    impossible : boolean (S, A, S), transitions known to have probability 0 (the set P_0).
-    initial : (S,) distribution of the first state; uniform by default.
-    domain : "polytope", the whole feasible set P; "simplex", P with theta >= 0 and sum theta = 1; or "vertices", where
-        theta is one of the d base models: all weight on one of them.
-    normalise_reward : map rewards linearly to [0, 1] instead of refusing others. Planning and estimation
-        then work with the mapped reward, r = (user's r - reward_offset) / reward_scale; regret is reported in
-        the user's units.
-    allowed : boolean (S, A), the actions that may be taken; all by default. A state needs at least one. What is said
-        of other pairs is ignored: their rewards may be NaN.
-    state_names, action_names : what they are called in messages; `act` and `observe` of agents take names too.
+    features : (S, A, S, d) array
+        `features[s, a, s']` is phi(s'|s,a).
+    reward : (S, A) or (S, A, S) array
+        The latter for rewards that depend on the next state; values in [0, 1].
+    discount : float
+        gamma, strictly between 0 and 1.
+    p_min : float, default 0.0
+        Known lower bound on the probability of every possible transition.
+    impossible : (S, A, S) boolean array, optional
+        Transitions known to have probability 0 (the set P_0).
+    initial : (S,) array, optional
+        Distribution of the first state; uniform by default.
+    domain : {"polytope", "simplex", "vertices"}, default "polytope"
+        The whole feasible set P; P with theta >= 0 and sum theta = 1; or one of the d base models, with all the weight.
+    normalise_reward : bool, default False
+        Map rewards linearly to [0, 1] instead of refusing others. Planning and estimation then work with the mapped
+        reward, r = (user's r - reward_offset) / reward_scale; regret is reported in the user's units.
+    allowed : (S, A) boolean array, optional
+        The actions that may be taken; all by default. A state needs at least one. What is said of other pairs is
+        ignored: their rewards may be NaN.
+    state_names, action_names : sequences of str, optional
+        What they are called in messages; `act` and `observe` of agents take names too.
+
+    Raises
+    ------
+    ValueError
+        If an array has the wrong shape or value, or no theta is feasible; the message says where.
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> stay, go = [[[1, 0]], [[0, 1]]], [[[0, 1]], [[1, 0]]]
+    >>> mdp = vbmle.LinearMixtureMDP.from_models([stay, go], reward=[[0], [1]], discount=0.9)
+    >>> mdp.transition([0.75, 0.25])[0, 0].tolist()
+    [0.75, 0.25]
     """
 
     def __init__(

@@ -12,7 +12,25 @@ from vbmle.model.mdp import LinearMixtureMDP
 class World:
     """A model together with the hidden theta that governs it: draws transitions, and nothing else.
 
-    theta is refused when it lies outside the feasible set, with a message that says by how much and where.
+    Parameters
+    ----------
+    mdp : LinearMixtureMDP
+        What is known.
+    theta : (d,) array
+        The truth.
+
+    Raises
+    ------
+    ValueError
+        If theta lies outside the feasible set; the message says by how much and where.
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> mdp = vbmle.worlds.riverswim(length=6, features="mixture").mdp
+    >>> world = vbmle.World(mdp, [0.5, 0.4, 0.1])
+    >>> world.next_state(0, 0, uniform=0.5)
+    0
     """
 
     def __init__(self, mdp: LinearMixtureMDP, theta: ArrayLike) -> None:
