@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from vbmle import LinearMixtureMDP
-from vbmle.core.model import Model, from_flat
+from vbmle.core.model import Model
 from vbmle.core.parts_planning import factor, solve, solve_columns, solve_slow_chain, visits
 from vbmle.core.planning import Planner, plan_dense, plan_sparse, rounding, sweep_precision
 from vbmle.testing import example_models
@@ -25,7 +25,7 @@ seeds = st.integers(0, 2**20)
 
 
 def handle(mdp: LinearMixtureMDP) -> Model:
-    return from_flat(mdp.flat, mdp.flat_domain)
+    return mdp.core
 
 
 class Known(NamedTuple):

@@ -77,7 +77,8 @@ def test_a_jump_is_followed():
     before = vbmle.simulate(vbmle.Random(MDP), first, 1000)
     after = vbmle.simulate(vbmle.Random(MDP), second, 500)
     theta = {}
-    for forget in (None, 60, {"window": 200}):
+    settings: tuple[Any, ...] = (None, 60, {"window": 200})
+    for forget in settings:
         agent = vbmle.MaximumLikelihood(MDP, forget=forget)
         for log in (before, after):
             agent.observe_many(log.states, log.actions, log.next_states)

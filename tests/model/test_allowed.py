@@ -120,7 +120,8 @@ def test_files_keep_it_exactly(tmp_path: Path):
 
 
 def test_names_in_and_out():
-    agent, by_number = vbmle.VBMLE(named()), vbmle.VBMLE(masked())
+    agent: Any = vbmle.VBMLE(named())
+    by_number = vbmle.VBMLE(masked())
     agent.observe("home", "drive", "sea")
     agent.observe_many(["sea", "home"], ["walk", "wait"], ["shop", "road"])
     by_number.observe_many([0, 4, 0], [2, 0, 1], [4, 2, 1])
@@ -128,7 +129,7 @@ def test_names_in_and_out():
     assert agent.act("road") == ACTIONS[by_number.act(1)]
     assert agent.act(1) == by_number.act(1)
     for make in (vbmle.UCLK, vbmle.QLearning):
-        other = make(named())
+        other: Any = make(named())
         other.observe("home", "drive", "sea")
         assert other.act("home") in ACTIONS
     with pytest.raises(ValueError, match="state is 'moon'; it needs one of home, road, shop, park, sea"):

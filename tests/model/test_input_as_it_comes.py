@@ -16,6 +16,7 @@ MODELS = list(RNG.dirichlet(np.ones(4), (2, 4, 3)))
 REWARD = RNG.random((4, 3))
 MDP = vbmle.LinearMixtureMDP.from_models(MODELS, REWARD, 0.9)
 WORLD = vbmle.World(MDP, [0.5, 0.5])
+untyped: Any = vbmle  # for arguments of the wrong kind
 from_models = vbmle.LinearMixtureMDP.from_models
 
 
@@ -31,7 +32,7 @@ def test_rows_that_were_rounded_are_mended(cut: Callable[[Any], Any], form: str)
     with pytest.warns(UserWarning, match=f"up to {off:.2g}; they were divided by their sums"):
         mdp = from_models(models, REWARD, 0.9)
     mix = mdp.transition([0.3, 0.7])
-    table = np.asarray(mix.toarray() if sparse.issparse(mix) else mix).reshape(4, 3, 4)
+    table = np.asarray(mix if isinstance(mix, np.ndarray) else mix.toarray()).reshape(4, 3, 4)
     np.testing.assert_allclose(table.sum(axis=2), 1.0, atol=1e-12)
     exact = (
         0.3 * given[0] / given[0].sum(axis=2)[..., None] + 0.7 * given[1] / given[1].sum(axis=2)[..., None]
@@ -72,22 +73,22 @@ def test_models_by_name(tmp_path: Path):
             r"looks like \(A, S, S\); it needs \(S, A, S\): np\.swapaxes\(model, 0, 1\)",
         ),
         (lambda: from_models([], REWARD, 0.9), "models is empty"),
-        (lambda: vbmle.VBMLE(MDP).act(-1), "state is -1; it needs a whole number from 0 to 3"),
+        (lambda: untyped.VBMLE(MDP).act(-1), "state is -1; it needs a whole number from 0 to 3"),
         (lambda: WORLD.next_state(-1, 0, 0.5), "state is -1; it needs a whole number from 0 to 3"),
         (lambda: WORLD.next_state(0, 3, 0.5), "action is 3; it needs a whole number from 0 to 2"),
         (
-            lambda: vbmle.VBMLE(WORLD),
+            lambda: untyped.VBMLE(WORLD),
             r"VBMLE needs a LinearMixtureMDP, and mdp is a World; its model is world\.mdp",
         ),
-        (lambda: vbmle.World(WORLD, [0.5, 0.5]), r"mdp is a World; .* World\(mdp, theta\)"),
-        (lambda: vbmle.simulate(WORLD, vbmle.VBMLE(MDP), 5), r"agent is a World; .* in that order"),
-        (lambda: vbmle.simulate(vbmle.VBMLE, WORLD, 5), "agent is the class VBMLE; make one first"),
+        (lambda: untyped.World(WORLD, [0.5, 0.5]), r"mdp is a World; .* World\(mdp, theta\)"),
+        (lambda: untyped.simulate(WORLD, untyped.VBMLE(MDP), 5), r"agent is a World; .* in that order"),
+        (lambda: untyped.simulate(untyped.VBMLE, WORLD, 5), "agent is the class VBMLE; make one first"),
         (
-            lambda: vbmle.simulate(vbmle.VBMLE(MDP), MDP, 5),
+            lambda: untyped.simulate(untyped.VBMLE(MDP), MDP, 5),
             r"the hidden truth too: vbmle\.World\(mdp, theta\)",
         ),
-        (lambda: vbmle.VBMLE.load(MDP, "agent.npz"), r"swapped; it needs VBMLE\.load\(path, mdp\)"),
-        (lambda: vbmle.VBMLE.load("agent.npz", WORLD), r"VBMLE\.load needs a LinearMixtureMDP"),
+        (lambda: untyped.VBMLE.load(MDP, "agent.npz"), r"swapped; it needs VBMLE\.load\(path, mdp\)"),
+        (lambda: untyped.VBMLE.load("agent.npz", WORLD), r"VBMLE\.load needs a LinearMixtureMDP"),
     ],
 )
 def test_mix_ups_are_said_in_one_line(mixed_up: Callable[[], Any], message: str):
