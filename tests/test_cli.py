@@ -48,7 +48,7 @@ def test_every_agent_and_world_has_its_line(call):
     code, out, err = call("agents")
     assert (code, err) == (0, "")
     lines = {line.partition("(")[0]: line for line in out.splitlines()}
-    assert "bias: 'sqrt' | 'log' | function = 'sqrt', bias_scale: float = 1.0" in lines["VBMLE"]
+    assert "bias: 'sqrt' | 'log' | 'constant' | function = 'sqrt', bias_scale: float = 1.0" in lines["VBMLE"]
     assert vbmle.VBMLE.__doc__ is not None
     assert lines["VBMLE"].endswith(vbmle.VBMLE.__doc__.splitlines()[0])
     code, out, err = call("worlds")

@@ -152,7 +152,7 @@ def compare(
     out: Out = Path("compare"),
     jobs: Jobs = None,
 ) -> None:
-    """Run all agents, as they come and tuned; ends in DIR/comparison.md and the page. Run again to resume."""
+    """Run all agents, default and tuned; ends in DIR/comparison.md and the page. Run again to resume."""
     from vbmle.experiments.suites import compare as plan
     from vbmle.report.pages.compare_page import write
 
@@ -162,6 +162,31 @@ def compare(
     failures += _records(plan.comparison(chosen, size), out, _home(jobs))
     _report(out)
     print((page := write(out, chosen)).read_text())
+    _say(f"see {page}")
+    _name(failures)
+
+
+@app.command()
+def league(
+    quick: Annotated[bool, typer.Option("--quick", help="Few trials and steps: a first look.")] = False,
+    out: Out = Path("league"),
+    jobs: Jobs = None,
+    trials: Trials = None,
+) -> None:
+    """Run all agents in worlds of many kinds, each against the best; ends in DIR/league.md. Run again to resume."""
+    from vbmle.experiments.suites import league as plan
+    from vbmle.report.pages.league_page import write
+
+    size = plan.QUICK if quick else plan.FULL
+    if trials is not None:
+        size = size._replace(trials=trials)
+    failures = _records(plan.experiments(size), out, _home(jobs))
+    try:
+        page = write(out)
+    except ValueError as error:  # every trial of some agent failed
+        _name([*failures, str(error)])
+        return
+    print(page.read_text())
     _say(f"see {page}")
     _name(failures)
 
@@ -211,6 +236,25 @@ def play(
     _say(f"see {page}")
     if show:
         webbrowser.open(page.resolve().as_uri())
+
+
+@app.command()
+def serve(
+    folder: Annotated[
+        Path, typer.Argument(metavar="FOLDER", help="Where everything is kept; made if missing.")
+    ],
+    host: Annotated[
+        str, typer.Option(metavar="H", help="Where to listen; elsewhere needs a token.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(metavar="N", help="0 takes any that is free.")] = 8417,
+    token_file: Annotated[
+        Path | None, typer.Option(metavar="F", help="A file with the token that every request must bring.")
+    ] = None,
+) -> None:
+    """Serve decisions over HTTP, durably; the page at its address says what to do next."""
+    from vbmle.serve.server import run as serve_folder
+
+    serve_folder(folder, host, port, token_file, _say)
 
 
 @app.command()

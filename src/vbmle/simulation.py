@@ -28,7 +28,7 @@ from vbmle.planning import planner
 REPORT_EVERY = 50
 """Steps between two calls of `progress`."""
 
-RECORDABLE = ("thetas", "distance")
+RECORDABLE = ("thetas", "distance", "trouble")
 """What `simulate` keeps only when it is asked to."""
 
 CACHED_VALUES = 2_000_000
@@ -57,6 +57,7 @@ class History:
     distance : |theta_t - theta*|^2, where it was asked for; NaN for an agent that has no theta. An agent with
         one theta for each (s, a), in an attribute `thetas` of shape (S, A, d), has the smallest of them here,
         and in `distance_mean` their mean.
+    trouble : 1 in steps whose decision was in trouble (see `vbmle.agents.decision`), else 0, where it was asked for.
     world : where it happened, for `vbmle.theory.trace`.
     """
 
@@ -68,6 +69,7 @@ class History:
     thetas: Floats | None = None
     distance: Floats | None = None
     distance_mean: Floats | None = None
+    trouble: Floats | None = None
     world: World | None = None
 
 
@@ -81,7 +83,7 @@ def simulate(
 ) -> History:
     """Let the agent act in the world for `horizon` steps and return what happened.
 
-    `record` names what else is kept: "thetas", "distance" or both. `progress` is called with the number of
+    `record` names what else is kept: any of "thetas", "distance" and "trouble". `progress` is called with the number of
     finished steps, every 50 steps and at the end.
     """
     _require_kinds(agent, world)
@@ -142,7 +144,7 @@ def rewards(mdp: LinearMixtureMDP) -> Floats:
 def earned(world: World, history: History) -> Floats:
     """What was earned in each step of a history, in the user's units: r(s_t, a_t, s_{t+1}).
 
-    The difference between two agents that ran with the same seed is money: it counts steps as they come, where
+    The difference between two agents that ran with the same seed is money: it counts the reward of each step, where
     regret counts discounted futures.
     """
     find, values = world.mdp.transitions.find, rewards(world.mdp)
@@ -171,7 +173,21 @@ def _recorders(agent: Any, world: World, record: Collection[str]) -> dict[str, C
             found["distance"] = lambda: squared(agent.theta)
         else:
             found["distance"] = lambda: np.nan
+    if "trouble" in record:
+        found["trouble"] = _troubles(agent)
     return found
+
+
+def _troubles(agent: Any) -> Callable[[], bool]:
+    """Tells, each time it is called, whether the agent has taken a decision since the last time that was in trouble."""
+    seen = getattr(agent, "decisions", 0)
+
+    def look() -> bool:
+        nonlocal seen
+        before, seen = seen, getattr(agent, "decisions", 0)
+        return seen > before and agent.last is not None and agent.last.in_trouble
+
+    return look
 
 
 def _uniforms(seed: int, count: int) -> list[float]:

@@ -10,11 +10,11 @@ import pytest
 from problems import draw, random_world, raw
 
 from vbmle import LinearMixtureMDP, World, plan
-from vbmle.core.model import Model, from_flat
+from vbmle.core.model import Model
 from vbmle.core.optimism import L1Optimist, Optimist
 from vbmle.core.parts_optimism import choose_models, intersect
 from vbmle.core.regression import Regression
-from vbmle.planning import room_for_factors
+from vbmle.planning.planner import uses_factors
 from vbmle.testing import example_models
 from vbmle.worlds import random_network
 
@@ -32,19 +32,20 @@ class Ellipsoid:
 
 
 def handle(mdp: LinearMixtureMDP) -> Model:
-    return from_flat(mdp.flat, mdp.flat_domain)
+    return mdp.core
 
 
 def optimist_of(mdp: LinearMixtureMDP, factors: bool | None = None) -> Optimist:
-    return Optimist(handle(mdp), len(room_for_factors(mdp)) > 0 if factors is None else factors)
+    return Optimist(handle(mdp), uses_factors(mdp) if factors is None else factors)
 
 
 def whole(mdp: LinearMixtureMDP, sigma: np.ndarray) -> np.ndarray:
     """Sigma as one matrix."""
-    domain, out = mdp.flat_domain, np.zeros((mdp.dimension, mdp.dimension))
-    for k in range(len(domain.coord_ptr) - 1):
-        at = domain.coords[domain.coord_ptr[k] : domain.coord_ptr[k + 1]]
-        out[np.ix_(at, at)] = sigma[domain.hessian_ptr[k] : domain.hessian_ptr[k + 1]].reshape(len(at), -1)
+    out, first = np.zeros((mdp.dimension, mdp.dimension)), 0
+    for block in mdp.polytope.blocks:
+        k = len(block.coordinates)
+        out[np.ix_(block.coordinates, block.coordinates)] = sigma[first : first + k * k].reshape(k, k)
+        first += k * k
     return out
 
 

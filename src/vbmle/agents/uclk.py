@@ -43,6 +43,8 @@ from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.planning.optimistic_planner import Ellipsoid, Optimist
 
 RADII = ("paper", "logdet")
+EMPTY_SET = "no feasible theta is within the radius"
+"""What the warning about an empty confidence set says."""
 
 
 def published_sweeps(horizon: int, discount: float) -> int:
@@ -64,7 +66,7 @@ def log_det_radius(log_det: float, dimension: int, discount: float, ridge: float
 
 
 class OptimisticAgent(Agent):
-    """What UCLK and its kin share: an optimistic plan, made anew when it is due, and regressions on its values.
+    """What UCLK and its variants share: an optimistic plan, made anew when it is due, and regressions on its values.
 
     theta: the point of P nearest to the regression's estimate; thetas: the model chosen for every (s, a);
     empty_sets: how many plans found no feasible theta within the radius.
@@ -106,7 +108,7 @@ class OptimisticAgent(Agent):
     @classmethod
     def _refuse(cls, unknown: dict[str, object]) -> None:
         for name in unknown:
-            now = f"; it is called {cls.renamed[name]} now" if name in cls.renamed else ""
+            now = f"; it is called {cls.renamed[name]!r} now" if name in cls.renamed else ""
             raise TypeError(f"{cls.__name__} has no setting {name!r}{now}")
 
     @property
@@ -167,7 +169,7 @@ class OptimisticAgent(Agent):
         if self.empty_sets == 0:
             name, t = type(self).__name__, self.counts.total + 1
             warnings.warn(
-                f"{name}: no feasible theta is within the radius at t = {t}; planning for the nearest instead",
+                f"{name}: {EMPTY_SET} at t = {t}; planning for the nearest instead",
                 RuntimeWarning,
                 stacklevel=2,
             )

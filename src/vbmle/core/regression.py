@@ -102,7 +102,11 @@ class Regression:
 
     def restore(self, snapshot: dict[str, NDArray[Any]]) -> None:
         """Continue from a snapshot."""
-        self.sigma[...], self.inverse[...], self.b[...] = snapshot["sigma"], snapshot["inverse"], snapshot["b"]
+        self.sigma[...], self.inverse[...], self.b[...] = (
+            snapshot["sigma"],
+            snapshot["inverse"],
+            snapshot["b"],
+        )
         self.log_det = float(snapshot["log_det"])
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -34,6 +35,9 @@ from vbmle.model.transitions import Transitions
 
 DOMAINS = ("polytope", "simplex", "vertices")
 Matrix: TypeAlias = Floats | sparse.csr_array
+
+# Agents of two threads must share one handle: what was made on one does not fit what was made on another.
+_ONE_HANDLE = threading.Lock()
 
 
 class LinearMixtureMDP:
@@ -339,7 +343,11 @@ class LinearMixtureMDP:
     @cached_property
     def core(self) -> Model:
         """The core's handle on all of it."""
-        return core_model.core_model(self)
+        with _ONE_HANDLE:
+            if "core" not in vars(self):
+                vars(self)["core"] = core_model.core_model(self)
+            handle: Model = vars(self)["core"]
+            return handle
 
     @cached_property
     def flat_set(self) -> FlatSet:

@@ -130,7 +130,7 @@ def sparse_mixture(models: list[sparse.csr_array]) -> Transitions:
         if off.max() > 1e-9 or model.data.min(initial=0.0) < 0.0:
             state, action = divmod(int(off.argmax()), rows // states)
             raise ValueError(
-                f"models[{k}] is no distribution at (s={state}, a={action}); rows are >= 0 and sum to 1"
+                f"models[{k}] is not a probability distribution at (s={state}, a={action}); rows are >= 0 and sum to 1"
             )
         union = union + (model > NEGLIGIBLE).astype(np.float64)
     union = sparse.csr_array(union)

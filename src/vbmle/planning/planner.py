@@ -105,7 +105,7 @@ def _require_row(row: int, actions: int) -> None:
     if row >= 0:
         state, action = divmod(row, actions)
         raise ValueError(
-            f"transition is no distribution at (s={state}, a={action}); rows are >= 0 and sum to 1"
+            f"transition is not a probability distribution at (s={state}, a={action}); rows are >= 0 and sum to 1"
         )
 
 

@@ -1,4 +1,4 @@
-"""All agents on the worlds that matter, as they come and tuned.
+"""All agents on the worlds that matter, with default and with tuned settings.
 
 For every agent with a knob (the weight of its bias, or the multiplier of its radius) each value of a stated grid is
 tried on worlds and luck of their own; the value with the least mean regret is the tuned agent's. Then all agents,
@@ -117,7 +117,7 @@ def default(label: str) -> float | str:
 
 
 def comparison(chosen: Chosen, size: Size) -> list[Experiment]:
-    """All agents, as they come and tuned: one experiment for each world, because each has its own tuned values."""
+    """All agents, default and tuned: one experiment for each world, because each has its own tuned values."""
     found = []
     for family, (steps, worlds) in WORLDS.items():
         for world, choice in worlds.items():
