@@ -38,7 +38,7 @@ def test_rows_that_were_rounded_are_mended(cut: Callable[[Any], Any], form: str)
         0.3 * given[0] / given[0].sum(axis=2)[..., None] + 0.7 * given[1] / given[1].sum(axis=2)[..., None]
     )
     np.testing.assert_allclose(table, exact, atol=1e-12)
-    with pytest.raises(ValueError, match=r"models\[\d\] (sums to|is no distribution)"):
+    with pytest.raises(ValueError, match=r"models\[\d\] (sums to|is not a probability distribution)"):
         from_models(models, REWARD, 0.9, renormalise="error")
 
 

@@ -264,6 +264,14 @@ def require_convex(name: str, mdp: LinearMixtureMDP) -> None:
         )
 
 
+def require_every_action(name: str, mdp: LinearMixtureMDP) -> None:
+    """Refuse a model with actions that are not allowed, for agents that try them all."""
+    if not mdp.allowed.all():
+        raise ValueError(
+            f"{name} needs every action in every state, and allowed= leaves some out; VBMLE respects it"
+        )
+
+
 class ModelAgent(Agent):
     """An agent that learns from transition counts, and decides at most once for each observation and state.
 

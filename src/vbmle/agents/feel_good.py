@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from vbmle.agents.base import ModelAgent, OnImpossible
+from vbmle.agents.base import ModelAgent, OnImpossible, require_convex
 from vbmle.agents.decision import Decision
 from vbmle.agents.informed_vbmle import reward_range
 from vbmle.agents.posterior import Sampler, sampler_for
@@ -45,6 +45,7 @@ class FeelGoodSampling(ModelAgent):
         seed: int = 0,
         on_impossible: OnImpossible = "raise",
     ) -> None:
+        require_convex(type(self).__name__, mdp)
         super().__init__(
             mdp,
             bias=non_negative("bias", bias),

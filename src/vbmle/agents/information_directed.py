@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from vbmle.agents.base import ModelAgent, OnImpossible
+from vbmle.agents.base import ModelAgent, OnImpossible, require_convex, require_every_action
 from vbmle.agents.decision import Decision
 from vbmle.agents.information_ratio import PosteriorDraws
 from vbmle.common.validation import Ints, index, positive_integer
@@ -45,6 +45,8 @@ class InformationDirected(ModelAgent):
         seed: int = 0,
         on_impossible: OnImpossible = "raise",
     ) -> None:
+        require_convex(type(self).__name__, mdp)
+        require_every_action(type(self).__name__, mdp)
         super().__init__(
             mdp,
             draws=positive_integer("draws", draws),

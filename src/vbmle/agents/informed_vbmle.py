@@ -25,7 +25,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from vbmle.agents import decision
-from vbmle.agents.base import ModelAgent, OnImpossible
+from vbmle.agents.base import ModelAgent, OnImpossible, require_convex, require_every_action
 from vbmle.agents.decision import Decision
 from vbmle.agents.information_ratio import PosteriorDraws
 from vbmle.common.files import Snapshot
@@ -79,6 +79,8 @@ class InformedVBMLE(ModelAgent):
         weights = [non_negative(f"multiples[{k}]", c) for k, c in enumerate(multiples)]
         if not weights:
             raise ValueError("multiples is empty; it needs at least one multiple of log(1 + t), as in (0, 1)")
+        require_convex(type(self).__name__, mdp)
+        require_every_action(type(self).__name__, mdp)
         super().__init__(
             mdp,
             multiples=weights,
