@@ -17,7 +17,12 @@ DoublePointer = POINTER(c_double)
 IndexPointer = POINTER(c_int64)
 _FLOAT, _INT, _SHORT = np.dtype(np.float64), np.dtype(np.int64), np.dtype(np.int32)
 _first: Any = c_char.from_buffer
-_KINDS: dict[Any, Any] = {np.float64: c_double, np.int64: c_int64, np.int32: ctypes.c_int32, np.uint8: ctypes.c_uint8}
+_KINDS: dict[Any, Any] = {
+    np.float64: c_double,
+    np.int64: c_int64,
+    np.int32: ctypes.c_int32,
+    np.uint8: ctypes.c_uint8,
+}
 
 
 def floats(array: Floats, *shape: int) -> int:
@@ -38,7 +43,9 @@ def short_ints(array: NDArray[np.int32], *shape: int) -> int:
 def _address(array: NDArray[Any], kind: np.dtype[Any], shape: tuple[int, ...]) -> int:
     if array.dtype != kind or not array.flags.c_contiguous or (shape and array.shape != shape):
         wanted = f"{kind} of shape {shape}" if shape else str(kind)
-        raise ValueError(f"an array of {array.dtype} and shape {array.shape} was given; the core needs a contiguous {wanted}")
+        raise ValueError(
+            f"an array of {array.dtype} and shape {array.shape} was given; the core needs a contiguous {wanted}"
+        )
     return place(array)
 
 
@@ -48,6 +55,13 @@ def place(array: NDArray[Any]) -> int:
         return addressof(_first(array))
     except (TypeError, ValueError):  # read-only, or empty: the way that takes four times as long
         return int(array.ctypes.data)
+
+
+def shown(array: NDArray[Any]) -> NDArray[Any]:
+    """The same memory to look at: for what the core relies on, and users see."""
+    out = array.view()
+    out.flags.writeable = False
+    return out
 
 
 def view(owner: object, address: int, kind: Any, shape: tuple[int, ...]) -> NDArray[Any]:
