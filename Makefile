@@ -40,7 +40,7 @@ core: $(RUNS) ## the compiled core: what an edit touched, with warnings as error
 paper: core ## what the paper shows, into paper/
 	.venv/bin/vbmle paper --out paper
 
-compare: core ## all agents, as they come and tuned, into compare/
+compare: core ## all agents, with default and tuned settings, into compare/
 	.venv/bin/vbmle compare --out compare
 
 league: core ## how far behind the best each agent is, over many worlds, into league/

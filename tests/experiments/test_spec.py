@@ -39,7 +39,7 @@ def test_the_catalogue_has_every_public_agent_and_world():
             ["'lenght'", "did you mean 'length'?", "features"],
         ),
         ({"worlds": {"x": Choice("hypercube")}}, ["needs a value for 'dimension'"]),
-        ({"agents": {"a b": PLAIN, "a-b": PLAIN}}, ["'a b'", "'a-b'", "less alike"]),
+        ({"agents": {"a b": PLAIN, "a-b": PLAIN}}, ["'a b'", "'a-b'", "same folder name; rename one"]),
     ],
 )
 def test_specs_that_cannot_be_run_are_refused_in_one_line(changes: dict[str, object], words: list[str]):

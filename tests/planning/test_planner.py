@@ -392,12 +392,12 @@ def test_planning_for_a_known_model_refuses_what_is_no_model():
     moves, reward = np.full((2, 2, 2), 0.5), np.zeros((2, 2))
     wrong = moves.copy()
     wrong[1, 0] = [0.7, 0.7]
-    with pytest.raises(ValueError, match=r"transition is no distribution at \(s=1, a=0\)"):
+    with pytest.raises(ValueError, match=r"transition is not a probability distribution at \(s=1, a=0\)"):
         plan_known(wrong, reward, 0.9)
-    with pytest.raises(ValueError, match=r"transition is no distribution at \(s=1, a=0\)"):
+    with pytest.raises(ValueError, match=r"transition is not a probability distribution at \(s=1, a=0\)"):
         plan_known(sparse.csr_array(wrong.reshape(4, 2)), reward, 0.9)
     wrong[1, 0] = [1.5, -0.5]
-    with pytest.raises(ValueError, match="transition is no distribution"):
+    with pytest.raises(ValueError, match="transition is not a probability distribution"):
         plan_known(wrong, reward, 0.9)
     with pytest.raises(ValueError, match="transition has shape"):
         plan_known(moves, np.zeros((3, 2)), 0.9)

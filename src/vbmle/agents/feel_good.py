@@ -15,11 +15,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from vbmle.agents.base import ModelAgent
+from vbmle.agents.base import ModelAgent, OnImpossible
 from vbmle.agents.decision import Decision
 from vbmle.agents.informed_vbmle import reward_range
-from vbmle.agents.posterior import Dirichlet, HitAndRun, Sampler
-from vbmle.agents.tabular import tabular_coordinates
+from vbmle.agents.posterior import Sampler, sampler_for
 from vbmle.agents.triggers import UPDATES, EveryObservation, InformationDoubled, Update
 from vbmle.common.validation import Floats, Ints, index, non_negative, one_of, positive_integer
 from vbmle.model.mdp import LinearMixtureMDP
@@ -44,6 +43,7 @@ class FeelGoodSampling(ModelAgent):
         update: Update = "doubling",
         thinning: int = 10,
         seed: int = 0,
+        on_impossible: OnImpossible = "raise",
     ) -> None:
         super().__init__(
             mdp,
@@ -52,9 +52,9 @@ class FeelGoodSampling(ModelAgent):
             update=one_of("update", update, UPDATES),
             thinning=positive_integer("thinning", thinning),
             seed=index("seed", seed, 2**63),
+            on_impossible=on_impossible,
         )
-        exact = tabular_coordinates(mdp) is not None
-        self._sampler: Sampler = Dirichlet(mdp) if exact else HitAndRun(mdp, thinning)
+        self._sampler: Sampler = sampler_for(mdp, thinning)
         self._trigger = InformationDoubled(mdp, ridge=1.0) if update == "doubling" else EveryObservation()
         self._planner = make_planner(mdp)
         self._theta: Floats = np.array(mdp.polytope.interior)

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from vbmle.agents.base import ModelAgent
+from vbmle.agents.base import ModelAgent, OnImpossible
 from vbmle.agents.decision import Decision
 from vbmle.agents.information_ratio import PosteriorDraws
 from vbmle.common.validation import Ints, index, positive_integer
@@ -43,6 +43,7 @@ class InformationDirected(ModelAgent):
         rounds: int = 4,
         thinning: int = 10,
         seed: int = 0,
+        on_impossible: OnImpossible = "raise",
     ) -> None:
         super().__init__(
             mdp,
@@ -51,6 +52,7 @@ class InformationDirected(ModelAgent):
             rounds=positive_integer("rounds", rounds),
             thinning=positive_integer("thinning", thinning),
             seed=index("seed", seed, 2**63),
+            on_impossible=on_impossible,
         )
         self._draws = PosteriorDraws(mdp, draws, fresh, thinning, seed)
         self._policy: Ints = np.zeros(mdp.num_states, np.int64)

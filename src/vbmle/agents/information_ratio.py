@@ -17,8 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vbmle.agents.posterior import Dirichlet, HitAndRun, Sampler
-from vbmle.agents.tabular import tabular_coordinates
+from vbmle.agents.posterior import Sampler, sampler_for
 from vbmle.common.files import Snapshot
 from vbmle.common.validation import Floats, Ints
 from vbmle.estimation.counts import TransitionCounts
@@ -58,8 +57,7 @@ class PosteriorDraws:
     """A ring of draws, `fresh` of them replaced for every observation; scores policies by them."""
 
     def __init__(self, mdp: LinearMixtureMDP, draws: int, fresh: int, thinning: int, seed: int) -> None:
-        exact = tabular_coordinates(mdp) is not None
-        self._sampler: Sampler = Dirichlet(mdp) if exact else HitAndRun(mdp, thinning)
+        self._sampler: Sampler = sampler_for(mdp, thinning)
         self._mdp, self._fresh, self._seed = mdp, fresh, seed
         self._planners = [make_planner(mdp) for _ in range(draws)]
         self._mean = make_planner(mdp)

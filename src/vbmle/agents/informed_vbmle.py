@@ -25,12 +25,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from vbmle.agents import decision
-from vbmle.agents.base import ModelAgent
+from vbmle.agents.base import ModelAgent, OnImpossible
 from vbmle.agents.decision import Decision
 from vbmle.agents.information_ratio import PosteriorDraws
 from vbmle.common.files import Snapshot
 from vbmle.common.validation import Floats, Ints, index, non_negative, positive_integer
-from vbmle.estimation.maximiser import Solver, goal
+from vbmle.estimation.candidates import make_solver
+from vbmle.estimation.maximiser import goal
 from vbmle.model.mdp import LinearMixtureMDP
 
 MULTIPLES = (0.0, 0.1, 0.3, 1.0, 3.0)
@@ -41,7 +42,7 @@ class Proposers:
     """One solver for each bias, each going on from its own last theta; they take turns in looking for other basins."""
 
     def __init__(self, mdp: LinearMixtureMDP, count: int, seed: int) -> None:
-        self.solvers = [Solver(mdp, seed=seed) for _ in range(count)]
+        self.solvers = [make_solver(mdp, seed=seed) for _ in range(count)]
         for solver in self.solvers:
             solver.plan()
 
@@ -73,6 +74,7 @@ class InformedVBMLE(ModelAgent):
         fresh: int = 2,
         thinning: int = 10,
         seed: int = 0,
+        on_impossible: OnImpossible = "raise",
     ) -> None:
         weights = [non_negative(f"multiples[{k}]", c) for k, c in enumerate(multiples)]
         if not weights:
@@ -84,6 +86,7 @@ class InformedVBMLE(ModelAgent):
             fresh=positive_integer("fresh", fresh),
             thinning=positive_integer("thinning", thinning),
             seed=index("seed", seed, 2**63),
+            on_impossible=on_impossible,
         )
         self._proposers = Proposers(mdp, len(weights), seed)
         self._draws = PosteriorDraws(mdp, draws, fresh, thinning, seed)

@@ -25,6 +25,7 @@ from vbmle.agents.posterior import Sampler, sampler_for
 from vbmle.agents.triggers import UPDATES, EveryObservation, InformationDoubled, Update
 from vbmle.agents.tuning import Knob
 from vbmle.common.validation import Among, Floats, Ints, index, one_of, positive_integer
+from vbmle.estimation.forgetting import Forget
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.planning.planner import make_planner
 
@@ -32,11 +33,36 @@ SAMPLERS = ("auto", "hit-and-run", "dirichlet")
 
 
 class PSRL(ModelAgent):
-    """Plays the optimal policy of a theta drawn from the posterior.
+    """Plays the optimal policy of a theta drawn from the posterior, whose prior is uniform on the feasible set.
 
-    update: "doubling" draws when information has doubled, "every-step" in each step. sampler: "dirichlet"
-    (exact, tabular models without p_min), "hit-and-run" (any mixture), or "auto", the first that fits; where theta
-    is one of the candidates, draws are exact too.
+    Parameters
+    ----------
+    mdp : LinearMixtureMDP
+        What is known. The agent never sees the hidden theta.
+    update : {"every-step", "doubling"}, default "doubling"
+        When to draw again: at every step, or only when the information has doubled; in between the
+        policy in force is played.
+    sampler : {"auto", "dirichlet", "hit-and-run"}, default "auto"
+        "dirichlet" is exact and needs a tabular model without p_min; "hit-and-run" is a Markov chain for any model;
+        "auto" is the first that fits. Where theta is one of the candidates, draws are exact too.
+    thinning : int, default 10
+        Steps of the chain per free coordinate between two draws; at least 1.
+    seed : int, default 0
+        Seeds everything that the agent draws for itself: the draws from the
+        posterior. The world's luck has its own seed.
+
+    Raises
+    ------
+    ValueError
+        If a setting is out of range; the message names it and what it needs.
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> world = vbmle.worlds.riverswim(length=6)
+    >>> agent = vbmle.PSRL(world.mdp, seed=1)
+    >>> world.mdp.contains(agent.theta)
+    True
     """
 
     tuning = Knob("update", ("doubling", "every-step"))
@@ -50,6 +76,7 @@ class PSRL(ModelAgent):
         thinning: int = 10,
         seed: int = 0,
         on_impossible: OnImpossible = "raise",
+        forget: Forget = None,
     ) -> None:
         one_of("update", update, UPDATES)
         one_of("sampler", sampler, SAMPLERS)
@@ -61,6 +88,7 @@ class PSRL(ModelAgent):
             thinning=thinning,
             seed=index("seed", seed, 2**63),
             on_impossible=on_impossible,
+            forget=forget,
         )
         if sampler == "dirichlet" and on_impossible == "widen":
             raise ValueError("sampler is 'dirichlet', but a widened model is not tabular; it needs 'auto'")

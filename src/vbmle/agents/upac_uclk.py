@@ -10,7 +10,7 @@ samples however long the run, and its radius depends on the level alone, not on 
 
     beta_l = UCLK's published radius at t = n_l and delta_l = delta / (l (l + 1)),
 
-so that all sets hold together for ever with probability 1 - delta. Plans are optimistic over their intersection
+so that all sets hold at all times together with probability 1 - delta. Plans are optimistic over their intersection
 with P, and made anew when the determinant of some Sigma_l has doubled. Ours: n_l, beta_l, the moment of a new plan;
 and in models whose feasible set is a product, the levels share a common point in the block of (s, a), while in the
 other blocks each level takes the point nearest to it (a larger set, so still optimistic).
@@ -76,7 +76,37 @@ class Levels:
 
 
 class UPACUCLK(OptimisticAgent):
-    """Optimism over the intersection of UCLK's ellipsoids at several levels, with radii that do not grow with t."""
+    """Optimism over the intersection of UCLK's ellipsoids at several levels, with radii that do not grow with t.
+
+    Parameters
+    ----------
+    mdp : LinearMixtureMDP
+        What is known. The agent never sees the hidden theta.
+    radius_scale : float, default 1.0
+        Multiplies the radius; at least 0. Only 1 has the proof; 0.01 usually loses far less.
+    delta : float, default 0.1
+        The sets hold at all times together with probability 1 - delta; strictly between 0 and 1.
+    ridge : float, default 1.0
+        lambda of the regression, Sigma = lambda I + ...; above 0.
+    update : {"doubling", "every-step"}, default "doubling"
+        When to plan again: when a determinant of Sigma has doubled, as published, or after every observation.
+    tolerance : float, default 1e-6
+        The proved error of the optimistic value at which planning stops, in units of value.
+    sweeps : int or None, default None
+        A fixed number of sweeps instead of `tolerance`, as published: see `vbmle.agents.uclk.published_sweeps`.
+
+    Raises
+    ------
+    ValueError
+        If a setting is out of range; the message names it and what it needs.
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> world = vbmle.worlds.riverswim(length=6)
+    >>> vbmle.UPACUCLK(world.mdp).act(0)
+    1
+    """
 
     label = "UPAC-UCLK"
 

@@ -55,9 +55,7 @@ def step_without_solves(effort: Effort) -> list[Row]:
             seconds.append(perf_counter() - begun)
             state = following
     micro = 1e6 * median(seconds)
-    return [
-        Row(SECTION, "act and observe without the solve", "(3,2) d=5", micro, "microseconds", at_most(5))
-    ]
+    return [Row(SECTION, "act and observe without the solve", "(3,2) d=5", micro, "microseconds", at_most(5))]
 
 
 def blas_threads(effort: Effort) -> list[Row]:

@@ -126,7 +126,7 @@ class Planner:
         check(_floor(self.handle, state))
 
     def broken_pair(self) -> int:
-        """The first pair whose p is no distribution, or -1."""
+        """The first pair whose p is not a probability distribution, or -1."""
         return int(_broken_pair(self.handle))
 
 
@@ -159,7 +159,7 @@ _plan_known = declare("vb_plan_known", c_int32, POINTER(_Known), c_double, POINT
 
 
 class KnownPlan(NamedTuple):
-    """V (S,), Q (S, A), policy (S,), and what bounds the error of V; or the first pair that is no distribution."""
+    """V (S,), Q (S, A), policy (S,), and what bounds the error of V; or the first pair that is not a distribution."""
 
     V: Floats
     Q: Floats
@@ -181,7 +181,7 @@ def plan_sparse(
     """For a pattern (pair_begin (S*A + 1,), successor (n,)), both int32 or both int64, p (n,) and reward (S, A)."""
     begin, successor = pattern
     states, actions = reward.shape
-    address = {np.dtype(np.int32): short_ints, np.dtype(np.int64): ints}.get(begin.dtype, ints)
+    address = short_ints if begin.dtype == np.int32 else ints
     where = address(begin, states * actions + 1), address(successor, len(p))
     known = _Known(states, actions, discount, floats(reward), None, len(p), *where, begin.itemsize, floats(p))
     return _plan(known, states, actions, tolerance)

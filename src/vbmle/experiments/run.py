@@ -25,7 +25,7 @@ MESSAGE = 300
 
 
 class Watcher(Protocol):
-    """Who is told how a run goes on."""
+    """What hears about the progress of a run."""
 
     def say(self, line: str) -> None:
         """Something the user should know."""

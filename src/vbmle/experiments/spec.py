@@ -72,7 +72,9 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
                 catalogue.require(kind, choice.name, choice.settings, f"{self.name}: {kind} {label!r}")
                 other = folders.setdefault(folder_name(label).lower(), label)
                 if other != label:
-                    raise InputError(f"{self.name}: {kind}s {other!r} and {label!r} need labels less alike")
+                    raise InputError(
+                        f"{self.name}: {kind}s {other!r} and {label!r} map to the same folder name; rename one"
+                    )
 
     def plan(self) -> list[Trial]:
         """Every trial; the first of all worlds and agents come first, so that half a run is half of each."""
@@ -147,7 +149,7 @@ class Trial(msgspec.Struct, frozen=True):
 
 
 def seed(*key: str | int) -> int:
-    """A seed in 0 .. 2^63 - 1 that belongs to this key, on every machine and for ever."""
+    """A seed in 0 .. 2^63 - 1 that belongs to this key, on every machine, at any time."""
     entropy = int(_digest(list(key)), 16)
     state = np.random.SeedSequence(entropy).generate_state(1, np.uint64)
     return int(state[0] >> np.uint64(1))

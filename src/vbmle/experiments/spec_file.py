@@ -14,7 +14,7 @@
     [agents.VBMLE]
     bias = "log"
 
-Whatever does not fit is told in one line: the file, the field, what it needs and the nearest match. Names and
+Errors give a one-line message: the file, the field, what it needs and the nearest match. Names and
 types are checked against signatures, values by making every world and every agent once.
 """
 
