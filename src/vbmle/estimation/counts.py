@@ -13,6 +13,9 @@ from vbmle.model.interior_points import FLAT
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.model.transitions import row_norms
 
+MOST = 2**62
+"""The core keeps all counts together below this."""
+
 
 class ImpossibleTransition(ValueError):
     """Something was observed that no feasible theta allows."""
@@ -86,7 +89,9 @@ class TransitionCounts:
         One that no feasible theta allows is refused (`ImpossibleTransition`), and nothing is lost.
         """
         if type(state) is int and type(action) is int and type(next_state) is int and type(times) is int:
-            i = self._add(state, action, next_state, times) if times > 0 else BAD_STATE
+            # ctypes takes the last 64 bits of any number: what has more, or a sign, is looked at below.
+            fits = (state | action | next_state | times) >> 62 == 0 and times != 0
+            i = self._add(state, action, next_state, times) if fits else BAD_STATE
             if i >= 0:  # the hot path
                 self.total += times
                 return i
@@ -95,6 +100,8 @@ class TransitionCounts:
         next_state = mdp.state_number(next_state, "next_state")
         self._require_allowed(np.array([state]), np.array([action]))
         times = validation.positive_integer("times", times)
+        if self.total + times >= MOST:
+            raise ValueError(f"times is {times}; all counts together must stay below {MOST}")
         i = self._add(state, action, next_state, times)
         if i < 0:
             raise ImpossibleTransition(

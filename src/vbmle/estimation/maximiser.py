@@ -23,6 +23,7 @@ import numpy as np
 from vbmle.common.files import Snapshot
 from vbmle.common.validation import Floats, Ints
 from vbmle.core import solver as core
+from vbmle.core.memory import shown
 from vbmle.core.solver import Objective
 from vbmle.estimation.counts import TransitionCounts
 from vbmle.estimation.starts import Starts
@@ -63,9 +64,9 @@ class Solver:
         self._seed = seed
         self._has_starts = False
         views = self._core.views
-        self.theta: Floats = views["theta"][0]
-        self.policy: Ints = views["policy"][0]
-        self.V: Floats = views["V"][0]
+        self.theta: Floats = shown(views["theta"][0])
+        self.policy: Ints = shown(views["policy"][0])
+        self.V: Floats = shown(views["V"][0])
         self._result: Floats = views["result"][0]
         self.climb = self._core.climb
         self.plan = self._core.plan
