@@ -86,6 +86,7 @@ def simulate(
     `record` names what else is kept: any of "thetas", "distance" and "trouble". `progress` is called with the number of
     finished steps, every 50 steps and at the end.
     """
+    _require_kinds(agent, world)
     horizon = validation.positive_integer("horizon", horizon)
     keep = _recorders(agent, world, record)
     uniforms = _uniforms(seed, horizon + 1)
@@ -93,12 +94,17 @@ def simulate(
     path = np.empty((3, horizon), dtype=np.int64)
     losses, seconds = np.empty(horizon), np.empty(horizon)
     kept: dict[str, list[Any]] = {name: [] for name in keep}
-    state = world.first_state(uniforms[0])
+    state, masked = world.first_state(uniforms[0]), not world.mdp.allowed.all()
     for t in range(horizon):
         start = perf_counter()
         action = agent.act(state)
         acted = perf_counter()
         action = _require_action(agent, action, t, world.mdp.num_actions)
+        if masked and not world.mdp.allowed[state, action]:
+            where = world.mdp.names.pair(state, action)
+            raise ValueError(
+                f"{type(agent).__name__} takes an action that is not allowed, {where}, in step {t + 1}"
+            )
         losses[t] = loss(_key(agent))[state]
         next_state = world.next_state(state, action, uniforms[t + 1])
         for name, value in keep.items():
@@ -113,6 +119,19 @@ def simulate(
     states, actions, next_states = path
     extra = {name: np.array(values, dtype=np.float64) for name, values in kept.items()}
     return History(states, actions, next_states, np.cumsum(losses), seconds, **extra, world=world)
+
+
+def _require_kinds(agent: Any, world: Any) -> None:
+    """Refuse the commonest mix-ups, in one line each."""
+    if isinstance(agent, World):
+        raise ValueError("agent is a World; it needs simulate(agent, world, horizon), in that order")
+    if isinstance(agent, type):
+        raise ValueError(f"agent is the class {agent.__name__}; make one first: {agent.__name__}(world.mdp)")
+    if not isinstance(world, World):
+        fix = "vbmle.World(mdp, theta)" if isinstance(world, LinearMixtureMDP) else "a vbmle.World"
+        raise ValueError(
+            f"world is of type {type(world).__name__}; simulate needs the hidden truth too: {fix}"
+        )
 
 
 def rewards(mdp: LinearMixtureMDP) -> Floats:

@@ -274,6 +274,7 @@ def test_a_global_search_tries_as_much_late_as_early():
     world, rng = riverswim(4), np.random.default_rng(0)
     agent = VBMLE(world.mdp)
     state = play(agent, world, 1, 0, rng)
+    assert isinstance(agent._solver, Solver)
     tried, kept, pool = [], [], agent._solver._core
     for step in range(1000):
         size, climbs = pool.size, pool.climbs

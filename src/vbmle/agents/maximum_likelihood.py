@@ -14,6 +14,7 @@ from vbmle.agents.decision import Decision
 from vbmle.agents.tuning import Knob
 from vbmle.common.validation import Floats, Ints, non_negative
 from vbmle.estimation.candidates import make_solver
+from vbmle.estimation.forgetting import Forget
 from vbmle.estimation.maximiser import goal
 from vbmle.model.mdp import LinearMixtureMDP
 
@@ -25,9 +26,13 @@ class MaximumLikelihood(ModelAgent):
     tuning = Knob("ridge", (0.01, 0.1, 1.0, 10.0))
 
     def __init__(
-        self, mdp: LinearMixtureMDP, ridge: float = 1.0, on_impossible: OnImpossible = "raise"
+        self,
+        mdp: LinearMixtureMDP,
+        ridge: float = 1.0,
+        on_impossible: OnImpossible = "raise",
+        forget: Forget = None,
     ) -> None:
-        super().__init__(mdp, ridge=non_negative("ridge", ridge), on_impossible=on_impossible)
+        super().__init__(mdp, ridge=non_negative("ridge", ridge), on_impossible=on_impossible, forget=forget)
         self._solver = make_solver(mdp)
         self._solver.plan()
         self._objective = goal(self.counts, self.settings["ridge"])

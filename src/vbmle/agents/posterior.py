@@ -11,7 +11,7 @@ from typing import Protocol
 
 import numpy as np
 
-from vbmle.agents.tabular import tabular_coordinates
+from vbmle.agents.tabular_models import tabular_coordinates
 from vbmle.common.files import Snapshot
 from vbmle.common.validation import Floats, Ints
 from vbmle.core import sampling as core

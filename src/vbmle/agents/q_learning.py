@@ -61,7 +61,8 @@ class QLearning(Agent):
         self.counts = TransitionCounts(mdp)
         start = 1.0 / (1.0 - mdp.discount) if optimistic else 0.0
         self.Q: Floats = np.full((mdp.num_states, mdp.num_actions), start)
-        self._greedy: Ints = np.zeros(mdp.num_states, np.int64)
+        self.Q[~mdp.allowed] = -np.inf
+        self._greedy: Ints = self.Q.argmax(axis=1)
         self._policy = self._draw()
 
     @property
@@ -70,6 +71,7 @@ class QLearning(Agent):
 
     def observe(self, state: int, action: int, next_state: int) -> None:
         mdp = self.mdp
+        state, action, next_state = self._numbers(state, action, next_state)
         i = self.counts.add(state, action, next_state)
         row = state * mdp.num_actions + action
         reward = mdp.row_reward[row] + (mdp.transition_reward[i] if len(mdp.transition_reward) else 0.0)

@@ -45,5 +45,8 @@ class Random(Agent):
 
 
 def draw_policy(rng: np.random.Generator, mdp: LinearMixtureMDP) -> Ints:
-    """One uniform action per state."""
-    return rng.integers(mdp.num_actions, size=mdp.num_states)
+    """One uniform action per state, among those allowed."""
+    if mdp.allowed.all():
+        return rng.integers(mdp.num_actions, size=mdp.num_states)
+    among = (rng.random(mdp.num_states) * mdp.allowed.sum(axis=1)).astype(np.int64)
+    return np.asarray((mdp.allowed.cumsum(axis=1) > among[:, None]).argmax(axis=1), dtype=np.int64)

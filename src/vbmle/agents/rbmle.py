@@ -27,11 +27,12 @@ import numpy as np
 from vbmle.agents.base import ModelAgent, OnImpossible
 from vbmle.agents.bias import Bias, BiasSchedule
 from vbmle.agents.decision import Decision
-from vbmle.agents.tabular import tabular_coordinates
+from vbmle.agents.tabular_models import tabular_coordinates
 from vbmle.agents.triggers import UPDATES, Update, VisitsDoubled
 from vbmle.agents.tuning import BIAS_SCALE
 from vbmle.common.validation import Floats, Ints, one_of
 from vbmle.core.tabular import RewardBiasedRows
+from vbmle.estimation.forgetting import Forget
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.planning.planner import uses_factors
 
@@ -58,11 +59,17 @@ class RBMLE(ModelAgent):
         bias_scale: float = 1.0,
         update: Update = "doubling",
         on_impossible: OnImpossible = "raise",
+        forget: Forget = None,
     ) -> None:
         one_of("update", update, UPDATES)
         self._schedule = BiasSchedule(bias, bias_scale)
         super().__init__(
-            mdp, bias=bias, bias_scale=self._schedule.scale, update=update, on_impossible=on_impossible
+            mdp,
+            bias=bias,
+            bias_scale=self._schedule.scale,
+            update=update,
+            on_impossible=on_impossible,
+            forget=forget,
         )
         self._rows = RewardBiasedRows(mdp.core, uses_factors(mdp), TOLERANCE, ITERATIONS)
         self.p: Floats = self._rows.p
@@ -86,8 +93,8 @@ class RBMLE(ModelAgent):
         return theta
 
     def alpha(self) -> float:
-        """The weight of the bias now, at t = observations + 1."""
-        return self._schedule.at(self.counts.total + 1)
+        """The weight of the bias now, at t = observations + 1 (their weights, where some are forgotten)."""
+        return self._schedule.at(self.counts.remembered + 1)
 
     def _decide(self, state: int) -> None:
         counts = self.counts

@@ -151,6 +151,7 @@ class OptimisticAgent(Agent):
         """Take in one transition from the row s * A + a."""
 
     def observe(self, state: int, action: int, next_state: int) -> None:
+        state, action, next_state = self._numbers(state, action, next_state)
         self._plan_if_due()
         seen = self.counts.add(state, action, next_state)
         self._learn(state * self.mdp.num_actions + action, next_state)

@@ -23,6 +23,7 @@ from vbmle.agents.tuning import BIAS_SCALE
 from vbmle.common.files import Snapshot
 from vbmle.common.validation import Among, Floats, Ints, non_negative, one_of
 from vbmle.estimation.candidates import make_solver
+from vbmle.estimation.forgetting import Forget
 from vbmle.estimation.likelihood import prove
 from vbmle.estimation.maximiser import POOL, Solver, goal
 from vbmle.model.mdp import LinearMixtureMDP
@@ -55,6 +56,7 @@ class VBMLE(ModelAgent):
         update: Update = "every-step",
         seed: int = 0,
         on_impossible: OnImpossible = "raise",
+        forget: Forget = None,
     ) -> None:
         one_of("search", search, AGENT_SEARCHES)
         one_of("update", update, UPDATES)
@@ -69,6 +71,7 @@ class VBMLE(ModelAgent):
             update=update,
             seed=seed,
             on_impossible=on_impossible,
+            forget=forget,
         )
         if update == "doubling":
             self._trigger = InformationDoubled(mdp, ridge)
@@ -89,12 +92,12 @@ class VBMLE(ModelAgent):
         return self._solver.theta
 
     def alpha(self) -> float:
-        """The weight of the bias now, at t = observations + 1."""
-        return self._schedule.at(self.counts.total + 1)
+        """The weight of the bias now, at t = observations + 1 (their weights, where some are forgotten)."""
+        return self._schedule.at(self.counts.remembered + 1)
 
     def _decide(self, state: int) -> None:
         objective = self._objective
-        objective.bias, objective.state = self._schedule.at(self.counts.total + 1), state
+        objective.bias, objective.state = self._schedule.at(self.counts.remembered + 1), state
         self._climb(objective)
         if self._certifies:
             self._bound = prove(self._solver, objective)
@@ -123,6 +126,7 @@ class ApproximateVBMLE(ModelAgent):
         bias_scale: float = 1.0,
         ridge: float = 1.0,
         on_impossible: OnImpossible = "raise",
+        forget: Forget = None,
     ) -> None:
         require_convex(type(self).__name__, mdp)
         self._schedule = BiasSchedule(bias, bias_scale)
@@ -132,6 +136,7 @@ class ApproximateVBMLE(ModelAgent):
             bias_scale=self._schedule.scale,
             ridge=non_negative("ridge", ridge),
             on_impossible=on_impossible,
+            forget=forget,
         )
         self._solver = Solver(mdp)
         self._solver.plan()
@@ -148,8 +153,8 @@ class ApproximateVBMLE(ModelAgent):
         return self._solver.theta
 
     def alpha(self) -> float:
-        """The weight of the bias now, at t = observations + 1."""
-        return self._schedule.at(self.counts.total + 1)
+        """The weight of the bias now, at t = observations + 1 (their weights, where some are forgotten)."""
+        return self._schedule.at(self.counts.remembered + 1)
 
     def _decide(self, state: int) -> None:
         solver, alpha = self._solver, self.alpha()

@@ -1,7 +1,7 @@
 """Sparse models with up to 100,000 states, and planning beside other libraries.
 
-A model here has 4 actions, 6 successors for each (s, a) and 20 base models. The cost of a value-biased update is given in
-sparse Bellman sweeps of the same model; memory in multiples of its features. Other libraries plan for the first base
+A model here has 4 actions, 6 successors for each (s, a) and 20 base models. The cost of a value-biased update is given
+in sparse Bellman sweeps of the same model; memory in multiples of its features. Other libraries plan for the first base
 model alone, the building of each library's own model included.
 """
 

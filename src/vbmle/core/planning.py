@@ -181,7 +181,7 @@ def plan_sparse(
     """For a pattern (pair_begin (S*A + 1,), successor (n,)), both int32 or both int64, p (n,) and reward (S, A)."""
     begin, successor = pattern
     states, actions = reward.shape
-    address = {np.dtype(np.int32): short_ints, np.dtype(np.int64): ints}.get(begin.dtype, ints)
+    address = short_ints if begin.dtype == np.int32 else ints
     where = address(begin, states * actions + 1), address(successor, len(p))
     known = _Known(states, actions, discount, floats(reward), None, len(p), *where, begin.itemsize, floats(p))
     return _plan(known, states, actions, tolerance)

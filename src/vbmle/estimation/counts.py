@@ -26,6 +26,7 @@ class TransitionCounts:
         # Where P is flat, a probability that is 0 all over it comes out as rounding of either sign.
         least = FLAT * np.minimum(1.0, row_norms(mdp.transitions.phi))
         self._possible = mdp.transitions.probabilities(mdp.polytope.interior) > least
+        self._possible &= mdp.allowed.ravel()[mdp.transitions.row_of]
         self.core = Counts(mdp.core, self._possible)
         self.values: Floats = self.core.values
         self.total = 0
@@ -38,6 +39,11 @@ class TransitionCounts:
     def observed(self) -> Ints:
         """The transitions seen at least once, in the order in which they were first seen."""
         return self.core.observed[: self.core.num_observed]
+
+    @property
+    def remembered(self) -> int:
+        """How many observations the counts stand for: all of them, where none is forgotten."""
+        return self.total
 
     @property
     def num_observed(self) -> int:
@@ -71,9 +77,9 @@ class TransitionCounts:
                 self.total += times
                 return i
         mdp = self.mdp
-        state = validation.index("state", state, mdp.num_states)
-        action = validation.index("action", action, mdp.num_actions)
-        next_state = validation.index("next_state", next_state, mdp.num_states)
+        state, action = mdp.state_number(state), mdp.action_number(action)
+        next_state = mdp.state_number(next_state, "next_state")
+        self._require_allowed(np.array([state]), np.array([action]))
         times = validation.positive_integer("times", times)
         i = self._add(state, action, next_state, times)
         if i < 0:
@@ -103,11 +109,19 @@ class TransitionCounts:
 
     def find_many(self, states: ArrayLike, actions: ArrayLike, next_states: ArrayLike) -> Ints:
         """The index of each transition, -1 where no feasible theta allows it."""
-        s, a, to = self._path(states, actions, next_states)
+        s, a, to = self.path(states, actions, next_states)
+        self._require_allowed(s, a)
         known = self.mdp.transitions.row_of * self.mdp.num_states + self.mdp.transitions.successor
         wanted = (s * self.mdp.num_actions + a) * self.mdp.num_states + to
         at = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
         return np.where((known[at] == wanted) & self._possible[at], at, -1)
+
+    def _require_allowed(self, states: Ints, actions: Ints) -> None:
+        bad = np.nonzero(~self.mdp.allowed[states, actions])[0]
+        if len(bad):
+            where = self.mdp.names.pair(int(states[bad[0]]), int(actions[bad[0]]))
+            place = f" at place {bad[0]}" if len(states) > 1 else ""
+            raise ValueError(f"the action of {where}{place} is not allowed there; nothing was counted")
 
     def add_found(self, at: Ints) -> Ints:
         """Count transitions by index, in their order."""
@@ -119,7 +133,7 @@ class TransitionCounts:
         self.total += len(at)
         return at
 
-    def _path(self, states: ArrayLike, actions: ArrayLike, next_states: ArrayLike) -> list[Ints]:
+    def path(self, states: ArrayLike, actions: ArrayLike, next_states: ArrayLike) -> list[Ints]:
         """Three arrays of whole numbers in range, all of one length."""
         sizes = (self.mdp.num_states, self.mdp.num_actions, self.mdp.num_states)
         found: list[Ints] = []
@@ -127,6 +141,9 @@ class TransitionCounts:
             ("states", "actions", "next_states"), (states, actions, next_states), sizes, strict=True
         ):
             array = np.asarray(given)
+            if array.dtype.kind == "U" and array.ndim == 1:
+                number = self.mdp.action_number if name == "actions" else self.mdp.state_number
+                array = np.array([number(str(item)) for item in array], dtype=np.int64)
             if array.ndim != 1 or (array.dtype.kind not in "iu" and array.size):
                 raise ValueError(
                     f"{name} has shape {array.shape} and holds {array.dtype}; it needs a list of ints"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from vbmle.common import validation
 from vbmle.model.mdp import LinearMixtureMDP
 
 
@@ -15,6 +16,11 @@ class World:
     """
 
     def __init__(self, mdp: LinearMixtureMDP, theta: ArrayLike) -> None:
+        if not isinstance(mdp, LinearMixtureMDP):
+            what = "a World" if isinstance(mdp, World) else f"of type {type(mdp).__name__}"
+            raise ValueError(
+                f"mdp is {what}; a World is made of a LinearMixtureMDP and its theta: World(mdp, theta)"
+            )
         self.mdp = mdp
         self.theta = mdp.require_feasible(theta)
         p = np.maximum(mdp.transitions.probabilities(self.theta), 0.0)
@@ -30,6 +36,9 @@ class World:
 
     def next_state(self, state: int, action: int, uniform: float) -> int:
         """The successor of (state, action) for a uniform draw in [0, 1)."""
+        if not (0 <= state < self.mdp.num_states and 0 <= action < self.mdp.num_actions):
+            validation.index("state", state, self.mdp.num_states)
+            validation.index("action", action, self.mdp.num_actions)
         row = state * self.mdp.num_actions + action
         start, stop = self.mdp.transitions.indptr[row], self.mdp.transitions.indptr[row + 1]
         cumulative = self._cumulative[start:stop]

@@ -167,7 +167,7 @@ def expected_reward(mdp: LinearMixtureMDP, p: Floats) -> Floats:
     """R_theta by (s, a) row, from the transition probabilities p."""
     if len(mdp.transition_reward) == 0:
         return mdp.row_reward
-    return np.add.reduceat(p * mdp.transition_reward, mdp.transitions.indptr[:-1])
+    return mdp.row_reward + np.add.reduceat(p * mdp.transition_reward, mdp.transitions.indptr[:-1])
 
 
 def require_policy(mdp: LinearMixtureMDP, policy: ArrayLike) -> Ints:
@@ -181,6 +181,10 @@ def require_policy(mdp: LinearMixtureMDP, policy: ArrayLike) -> Ints:
         raise ValueError(
             f"policy is {array[bad[0]]} at state {bad[0]}; actions are 0 to {mdp.num_actions - 1}"
         )
+    forbidden = np.nonzero(~mdp.allowed[np.arange(mdp.num_states), array])[0]
+    if len(forbidden):
+        s = int(forbidden[0])
+        raise ValueError(f"policy takes an action that is not allowed: {mdp.names.pair(s, int(array[s]))}")
     return array.astype(np.int64)
 
 
