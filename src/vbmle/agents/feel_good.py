@@ -58,7 +58,7 @@ class FeelGoodSampling(ModelAgent):
         self._trigger = InformationDoubled(mdp, ridge=1.0) if update == "doubling" else EveryObservation()
         self._planner = make_planner(mdp)
         self._theta: Floats = np.array(mdp.polytope.interior)
-        self._policy: Ints = np.zeros(mdp.num_states, np.int64)
+        self._policy: Ints = mdp.allowed.argmax(axis=1)  # the first allowed action
         self._error_bound = np.inf
         self._weight = self.settings["bias"] / reward_range(mdp)
 

@@ -16,8 +16,6 @@ There is no proof for this form.
 
 from __future__ import annotations
 
-import numpy as np
-
 from vbmle.agents.base import ModelAgent, OnImpossible
 from vbmle.agents.decision import Decision
 from vbmle.agents.information_ratio import PosteriorDraws
@@ -55,7 +53,7 @@ class InformationDirected(ModelAgent):
             on_impossible=on_impossible,
         )
         self._draws = PosteriorDraws(mdp, draws, fresh, thinning, seed)
-        self._policy: Ints = np.zeros(mdp.num_states, np.int64)
+        self._policy: Ints = mdp.allowed.argmax(axis=1)  # the first allowed action
 
     @property
     def policy(self) -> Ints:

@@ -131,8 +131,11 @@ class InformedVBMLE(ModelAgent):
 
 
 def reward_range(mdp: LinearMixtureMDP) -> float:
-    """The largest reward minus the smallest; 1 where all are equal."""
-    values = mdp.transition_reward if len(mdp.transition_reward) else mdp.row_reward
+    """The largest reward of allowed actions minus the smallest; 1 where all are equal."""
+    rows = np.repeat(mdp.allowed.ravel(), np.diff(mdp.transitions.indptr))
+    values = (
+        mdp.transition_reward[rows] if len(mdp.transition_reward) else mdp.row_reward[mdp.allowed.ravel()]
+    )
     return float(np.ptp(values)) or 1.0
 
 
