@@ -21,6 +21,7 @@ from vbmle.agents.informed_vbmle import reward_range
 from vbmle.agents.posterior import Sampler, sampler_for
 from vbmle.agents.triggers import UPDATES, EveryObservation, InformationDoubled, Update
 from vbmle.common.validation import Floats, Ints, index, non_negative, one_of, positive_integer
+from vbmle.estimation.forgetting import Forget
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.planning.planner import make_planner
 
@@ -44,6 +45,7 @@ class FeelGoodSampling(ModelAgent):
         thinning: int = 10,
         seed: int = 0,
         on_impossible: OnImpossible = "raise",
+        forget: Forget = None,
     ) -> None:
         super().__init__(
             mdp,
@@ -53,6 +55,7 @@ class FeelGoodSampling(ModelAgent):
             thinning=positive_integer("thinning", thinning),
             seed=index("seed", seed, 2**63),
             on_impossible=on_impossible,
+            forget=forget,
         )
         self._sampler: Sampler = sampler_for(mdp, thinning)
         self._trigger = InformationDoubled(mdp, ridge=1.0) if update == "doubling" else EveryObservation()

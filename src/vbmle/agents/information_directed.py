@@ -20,6 +20,7 @@ from vbmle.agents.base import ModelAgent, OnImpossible
 from vbmle.agents.decision import Decision
 from vbmle.agents.information_ratio import PosteriorDraws
 from vbmle.common.validation import Ints, index, positive_integer
+from vbmle.estimation.forgetting import Forget
 from vbmle.model.mdp import LinearMixtureMDP
 
 
@@ -42,6 +43,7 @@ class InformationDirected(ModelAgent):
         thinning: int = 10,
         seed: int = 0,
         on_impossible: OnImpossible = "raise",
+        forget: Forget = None,
     ) -> None:
         super().__init__(
             mdp,
@@ -51,6 +53,7 @@ class InformationDirected(ModelAgent):
             thinning=positive_integer("thinning", thinning),
             seed=index("seed", seed, 2**63),
             on_impossible=on_impossible,
+            forget=forget,
         )
         self._draws = PosteriorDraws(mdp, draws, fresh, thinning, seed)
         self._policy: Ints = mdp.allowed.argmax(axis=1)  # the first allowed action
