@@ -21,6 +21,7 @@ from vbmle.agents.informed_vbmle import reward_range
 from vbmle.agents.posterior import Sampler, sampler_for
 from vbmle.agents.triggers import UPDATES, EveryObservation, InformationDoubled, Update
 from vbmle.common.validation import Floats, Ints, index, non_negative, one_of, positive_integer
+from vbmle.estimation.forgetting import Forget
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.planning.planner import make_planner
 
@@ -44,6 +45,7 @@ class FeelGoodSampling(ModelAgent):
         thinning: int = 10,
         seed: int = 0,
         on_impossible: OnImpossible = "raise",
+        forget: Forget = None,
     ) -> None:
         require_convex(type(self).__name__, mdp)
         super().__init__(
@@ -54,12 +56,13 @@ class FeelGoodSampling(ModelAgent):
             thinning=positive_integer("thinning", thinning),
             seed=index("seed", seed, 2**63),
             on_impossible=on_impossible,
+            forget=forget,
         )
         self._sampler: Sampler = sampler_for(mdp, thinning)
         self._trigger = InformationDoubled(mdp, ridge=1.0) if update == "doubling" else EveryObservation()
         self._planner = make_planner(mdp)
         self._theta: Floats = np.array(mdp.polytope.interior)
-        self._policy: Ints = np.zeros(mdp.num_states, np.int64)
+        self._policy: Ints = mdp.allowed.argmax(axis=1)  # the first allowed action
         self._error_bound = np.inf
         self._weight = self.settings["bias"] / reward_range(mdp)
 

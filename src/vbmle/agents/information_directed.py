@@ -16,12 +16,11 @@ There is no proof for this form.
 
 from __future__ import annotations
 
-import numpy as np
-
-from vbmle.agents.base import ModelAgent, OnImpossible, require_convex, require_every_action
+from vbmle.agents.base import ModelAgent, OnImpossible, require_convex
 from vbmle.agents.decision import Decision
 from vbmle.agents.information_ratio import PosteriorDraws
 from vbmle.common.validation import Ints, index, positive_integer
+from vbmle.estimation.forgetting import Forget
 from vbmle.model.mdp import LinearMixtureMDP
 
 
@@ -44,9 +43,9 @@ class InformationDirected(ModelAgent):
         thinning: int = 10,
         seed: int = 0,
         on_impossible: OnImpossible = "raise",
+        forget: Forget = None,
     ) -> None:
         require_convex(type(self).__name__, mdp)
-        require_every_action(type(self).__name__, mdp)
         super().__init__(
             mdp,
             draws=positive_integer("draws", draws),
@@ -55,9 +54,10 @@ class InformationDirected(ModelAgent):
             thinning=positive_integer("thinning", thinning),
             seed=index("seed", seed, 2**63),
             on_impossible=on_impossible,
+            forget=forget,
         )
         self._draws = PosteriorDraws(mdp, draws, fresh, thinning, seed)
-        self._policy: Ints = np.zeros(mdp.num_states, np.int64)
+        self._policy: Ints = mdp.allowed.argmax(axis=1)  # the first allowed action
 
     @property
     def policy(self) -> Ints:

@@ -149,7 +149,10 @@ class PosteriorDraws:
         mdp, mean, rows = self._mdp, self._mean, self._mdp.transitions
         gain = expected_reward(mdp, mean.p) + price * self._information
         policy = np.array(start)
-        slack = NEGLIGIBLE * max(float(np.abs(gain).max()), 1e-300) / (1.0 - mdp.discount)
+        gain[~mdp.allowed.ravel()] = -np.inf
+        slack = (
+            NEGLIGIBLE * max(float(np.abs(gain[mdp.allowed.ravel()]).max()), 1e-300) / (1.0 - mdp.discount)
+        )
         for _ in range(IMPROVEMENTS):
             mean.policy[...] = policy
             if self._factors:

@@ -25,12 +25,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from vbmle.agents import decision
-from vbmle.agents.base import ModelAgent, OnImpossible, require_convex, require_every_action
+from vbmle.agents.base import ModelAgent, OnImpossible, require_convex
 from vbmle.agents.decision import Decision
 from vbmle.agents.information_ratio import PosteriorDraws
 from vbmle.common.files import Snapshot
 from vbmle.common.validation import Floats, Ints, index, non_negative, positive_integer
 from vbmle.estimation.candidates import make_solver
+from vbmle.estimation.forgetting import Forget
 from vbmle.estimation.maximiser import goal
 from vbmle.model.mdp import LinearMixtureMDP
 
@@ -75,12 +76,12 @@ class InformedVBMLE(ModelAgent):
         thinning: int = 10,
         seed: int = 0,
         on_impossible: OnImpossible = "raise",
+        forget: Forget = None,
     ) -> None:
         weights = [non_negative(f"multiples[{k}]", c) for k, c in enumerate(multiples)]
         if not weights:
             raise ValueError("multiples is empty; it needs at least one multiple of log(1 + t), as in (0, 1)")
         require_convex(type(self).__name__, mdp)
-        require_every_action(type(self).__name__, mdp)
         super().__init__(
             mdp,
             multiples=weights,
@@ -89,6 +90,7 @@ class InformedVBMLE(ModelAgent):
             thinning=positive_integer("thinning", thinning),
             seed=index("seed", seed, 2**63),
             on_impossible=on_impossible,
+            forget=forget,
         )
         self._proposers = Proposers(mdp, len(weights), seed)
         self._draws = PosteriorDraws(mdp, draws, fresh, thinning, seed)
@@ -133,8 +135,11 @@ class InformedVBMLE(ModelAgent):
 
 
 def reward_range(mdp: LinearMixtureMDP) -> float:
-    """The largest reward minus the smallest; 1 where all are equal."""
-    values = mdp.transition_reward if len(mdp.transition_reward) else mdp.row_reward
+    """The largest reward of allowed actions minus the smallest; 1 where all are equal."""
+    rows = np.repeat(mdp.allowed.ravel(), np.diff(mdp.transitions.indptr))
+    values = (
+        mdp.transition_reward[rows] if len(mdp.transition_reward) else mdp.row_reward[mdp.allowed.ravel()]
+    )
     return float(np.ptp(values)) or 1.0
 
 

@@ -28,6 +28,7 @@ from vbmle.agents.decision import Decision
 from vbmle.agents.tuning import Knob
 from vbmle.common.validation import Floats, Ints, fraction, index, non_negative
 from vbmle.estimation.candidates import make_solver
+from vbmle.estimation.forgetting import Forget
 from vbmle.estimation.maximiser import goal
 from vbmle.model.mdp import LinearMixtureMDP
 
@@ -60,6 +61,7 @@ class OMLE(ModelAgent):
         ridge: float = 1.0,
         seed: int = 0,
         on_impossible: OnImpossible = "raise",
+        forget: Forget = None,
     ) -> None:
         super().__init__(
             mdp,
@@ -68,6 +70,7 @@ class OMLE(ModelAgent):
             ridge=non_negative("ridge", ridge),
             seed=index("seed", seed, 2**63),
             on_impossible=on_impossible,
+            forget=forget,
         )
         self._likely = make_solver(mdp, seed=seed)
         self._likely.plan()
