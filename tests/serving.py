@@ -40,6 +40,23 @@ def depot(seed: int = 3) -> World:
     return World(mdp, [0.6, 0.3, 0.1])
 
 
+class Hands(Clock):
+    """A clock that goes as it is told."""
+
+    def __init__(self, now: float = 1_800_000_000.0) -> None:
+        self.now, self.ticks = now, 0.0
+
+    def wall(self) -> float:
+        return self.now
+
+    def steady(self) -> float:
+        return self.ticks
+
+    def pass_by(self, seconds: float) -> None:
+        self.now += seconds
+        self.ticks += seconds
+
+
 DEPOT = depot()
 NPZ = npz_bytes(DEPOT.mdp.save)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from serving import NPZ, PATIENCE, Local, Process, audit, process, served
+from serving import NPZ, PATIENCE, Answer, Local, Process, audit, process, served
 
 from vbmle.experiments import InputError
 from vbmle.serve.client import Refused
@@ -48,7 +48,7 @@ def test_a_full_disk_loses_nothing_and_is_got_over(tmp_path: Path):
         before = (state.decisions, state.observations, state.seq)
         (pages,) = writer.execute("PRAGMA page_count").fetchone()
         writer.execute(f"PRAGMA max_page_count = {pages}")
-        answers = []
+        answers: list[Answer] = []
         while not answers or answers[-1].status == 200:
             assert len(answers) < 1000
             answers.append(await local.post("decisions", {"state": 1, "request_id": f"full-{len(answers)}"}))
