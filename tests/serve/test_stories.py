@@ -65,7 +65,7 @@ class Stories(RuleBasedStateMachine):
         self.runner, self.clock, self.memory = asyncio.Runner(), Hands(), Memory()
 
     def run(self, work: Any) -> Any:
-        return self.runner.run(asyncio.wait_for(work, PATIENCE))  # type: ignore[arg-type]
+        return self.runner.run(asyncio.wait_for(work, PATIENCE))
 
     def ask(self, *requests: tuple[str, Any]) -> list[Answer]:
         """Requests that are sent together."""
