@@ -13,11 +13,7 @@ FUZZED := 300
 CHECKED := src tests docs core hatch_build.py
 
 .DEFAULT_GOAL := help
-<<<<<<< HEAD
-.PHONY: help paper compare study league peers test lint format docs bench core wheel sanitize clean
-=======
-.PHONY: help paper compare study peers test lint format docs bench soak core wheel sanitize clean
->>>>>>> serve
+.PHONY: help paper compare study league peers test lint format docs bench soak core wheel sanitize clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
