@@ -301,7 +301,11 @@ class ModelAgent(Agent):
         **settings: Any,
     ) -> None:
         one_of("on_impossible", on_impossible, ON_IMPOSSIBLE)
-        super().__init__(mdp, on_impossible=on_impossible, forget=forget, **settings)
+        # Only what a subclass handed over is among its settings: one that knows neither can still be rebuilt.
+        own = {"on_impossible": (on_impossible, "raise"), "forget": (forget, None)}
+        given = {name: value for name, (value, default) in own.items() if value != default}
+        super().__init__(mdp, **given, **settings)
+        self._on_impossible = on_impossible
         self.counts = TransitionCounts(mdp) if forget is None else ForgettingCounts(mdp, forget)
         self._trigger: Trigger = EveryStep()
         self._decided = -1  # the state decided for since the last observation
@@ -330,7 +334,7 @@ class ModelAgent(Agent):
             self._trigger.seen(self.counts.add(state, action, next_state))
             self._decided = -1
         except ImpossibleTransition:
-            if self.settings["on_impossible"] == "raise":
+            if self._on_impossible == "raise":
                 raise
             self.observe_many([state], [action], [next_state])
 
@@ -341,10 +345,10 @@ class ModelAgent(Agent):
         """
         found = self.counts.find_many(states, actions, next_states)
         odd = np.nonzero(found < 0)[0]
-        if len(odd) and self.settings["on_impossible"] == "raise":
+        if len(odd) and self._on_impossible == "raise":
             self.counts.add_many(states, actions, next_states)  # says which
         s, a, to = (column[odd] for column in self.counts.path(states, actions, next_states))
-        if len(odd) and self.settings["on_impossible"] == "widen":
+        if len(odd) and self._on_impossible == "widen":
             self._widen(s * self.mdp.num_actions + a)
             found = self.counts.find_many(states, actions, next_states)
         else:
