@@ -187,6 +187,12 @@ class Meddler(Minimal):
             self.mdp.polytope.interior[0] += 1e-9
 
 
+class Silent(Minimal):
+    """Says that it decided, but not how that ended."""
+
+    last = "fine"
+
+
 class Skimming(Minimal):
     """Reads only the first step of a log."""
 
@@ -218,6 +224,7 @@ class Reading(Minimal):
         (Outside, r"theta lies outside the feasible set by 0.003"),
         (Credulous, r"Credulous: observe took \(0, 0, 1\), which is impossible; it must raise ValueError"),
         (Shaken, r"after the impossible transition \(0, 0, 1\) was refused: \w+ differs in step 1\d\d"),
+        (Silent, r"Silent, step 1, state 0: last has no status, converged, residual, gap, upper_bound"),
         (Meddler, r"Meddler changed the model: polytope"),
     ],
 )

@@ -175,9 +175,10 @@ typedef struct vb_known_model {
     double discount;           /* gamma in [0, 1) */
     const double* reward;      /* (S*A,) of any range; minus infinity for an action that is not allowed */
     const double* P;           /* (S*A, S) by rows */
-    int64_t num_transitions;
-    const int32_t* pair_begin; /* (S*A + 1,) transitions of a pair; none for an action that is not allowed */
-    const int32_t* successor;  /* (transitions,) */
+    int64_t num_transitions;   /* of the pattern, below 2^31 */
+    const void* pair_begin;    /* (S*A + 1,) transitions of a pair; there may be none for an action that is not allowed */
+    const void* successor;     /* (transitions,) */
+    int64_t index_bytes;       /* 4 or 8: the pattern is int32_t or int64_t */
     const double* p;           /* (transitions,) */
 } vb_known_model;
 
@@ -284,6 +285,7 @@ typedef struct vb_solver_view {
     int64_t factor_size;  /* 2 free^2, or 0 where factors are not kept */
     int64_t size;         /* maxima held */
     int64_t turn;         /* how often it has followed */
+    int64_t climbs;       /* how often it has climbed, from wherever, since it was made */
 } vb_solver_view;
 VB_API vb_status vb_solver_fields(vb_solver* solver, vb_solver_view* view);
 
@@ -422,11 +424,12 @@ VB_API vb_status vb_optimist_thetas(const vb_optimist* optimist, double* out);
 typedef struct vb_l1_optimist vb_l1_optimist;
 
 typedef struct vb_l1_optimist_view {
-    double* V;            /* (S,) the optimistic value, an upper bound after any number of sweeps */
+    double* V;            /* (S,) the optimistic value, an upper bound however a plan ends */
     int64_t* policy;      /* (S,) actions, the lowest among equals */
     double* error_bound;  /* of V; infinite before the first plan */
 } vb_l1_optimist_view;
 
+/* Makes one, frees it, and says where its arrays lie. */
 VB_API vb_status vb_l1_optimist_new(const vb_model* model, vb_l1_optimist** optimist);
 VB_API void vb_l1_optimist_free(vb_l1_optimist* optimist);
 VB_API vb_status vb_l1_optimist_get_view(vb_l1_optimist* optimist, vb_l1_optimist_view* view);
@@ -567,6 +570,7 @@ typedef struct vb_part_slice {
     double bound;          /* > 0 */
 } vb_part_slice;
 
+/* How far from t = 0 the density of the slice stays above its level. */
 VB_API vb_status vb_part_crossing(const vb_part_slice* slice, double* distance);
 
 /* One pair of vb_rows in closed form: the p (count,) that maximises sum counts log p + weight <p, gain>. */
@@ -593,6 +597,7 @@ typedef struct vb_part_intersection {
     double gap;  /* the maximum is at most <c, y> + gap; infinite where no common point was found */
 } vb_part_intersection;
 
+/* Solves it: y and gap are set, mu is changed. */
 VB_API vb_status vb_part_intersect(vb_part_intersection* problem);
 
 /* After a plan whose set was not empty: chooses models for V (S,), p (transitions,) and the worst gap at once. */
@@ -604,6 +609,9 @@ VB_API vb_status vb_part_best_mean(int64_t count, const double* estimate, const 
                                    int64_t* order, double* value);
 
 /* ---- Parts, for tests: climbing ---------------------------------------------------------------------------------- */
+
+/* Does nothing and returns VB_OK: what a call alone costs. */
+VB_API vb_status vb_part_nothing(const vb_solver* solver, const vb_objective* objective);
 
 /* Maximises <g, d> - d' B d / 2 subject to normals d + slack >= 0, with scratch that is full of NaN. */
 typedef struct vb_part_program {

@@ -11,6 +11,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from vbmle import testing, theory, worlds
     from vbmle.agents.base import Agent
+    from vbmle.agents.belief import Belief
+    from vbmle.agents.feel_good import FeelGoodSampling
+    from vbmle.agents.information_directed import InformationDirected
+    from vbmle.agents.informed_vbmle import InformedVBMLE, recommended
     from vbmle.agents.maximum_likelihood import MaximumLikelihood
     from vbmle.agents.oracle import Oracle
     from vbmle.agents.psrl import PSRL
@@ -29,14 +33,20 @@ if TYPE_CHECKING:
     from vbmle.model.mdp import LinearMixtureMDP
     from vbmle.model.world import World
     from vbmle.planning.planner import Plan, evaluate, plan, plan_known, value_iteration
+    from vbmle.serve.client import Client
     from vbmle.simulation import History, earned, simulate
 
 _HOME = {
     "Agent": "vbmle.agents.base",
     "ApproximateVBMLE": "vbmle.agents.vbmle",
+    "Belief": "vbmle.agents.belief",
+    "Client": "vbmle.serve.client",
     "Drive": "vbmle.gym",
     "Estimate": "vbmle.estimation.likelihood",
+    "FeelGoodSampling": "vbmle.agents.feel_good",
     "History": "vbmle.simulation",
+    "InformationDirected": "vbmle.agents.information_directed",
+    "InformedVBMLE": "vbmle.agents.informed_vbmle",
     "LinearMixtureMDP": "vbmle.model.mdp",
     "MaximumLikelihood": "vbmle.agents.maximum_likelihood",
     "Oracle": "vbmle.agents.oracle",
@@ -65,6 +75,7 @@ _HOME = {
     "plan": "vbmle.planning.planner",
     "plan_known": "vbmle.planning.planner",
     "read_log": "vbmle.model.from_files",
+    "recommended": "vbmle.agents.informed_vbmle",
     "simulate": "vbmle.simulation",
     "testing": "vbmle.testing",
     "theory": "vbmle.theory",
@@ -82,9 +93,14 @@ __all__ = [
     "VBMLE",
     "Agent",
     "ApproximateVBMLE",
+    "Belief",
+    "Client",
     "Drive",
     "Estimate",
+    "FeelGoodSampling",
     "History",
+    "InformationDirected",
+    "InformedVBMLE",
     "LinearMixtureMDP",
     "MaximumLikelihood",
     "Oracle",
@@ -107,6 +123,7 @@ __all__ = [
     "plan",
     "plan_known",
     "read_log",
+    "recommended",
     "simulate",
     "testing",
     "theory",

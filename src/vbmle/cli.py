@@ -72,7 +72,12 @@ def _say(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
-app = typer.Typer(cls=OneLine, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
+app = typer.Typer(
+    cls=OneLine,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
 
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Where records are.")]
 Out = Annotated[Path, typer.Option(metavar="DIR", help="Where records, figures, tables and the page go.")]
@@ -83,8 +88,21 @@ Horizon = Annotated[int | None, typer.Option(metavar="T", help="Steps in each tr
 Jobs = Annotated[int | None, typer.Option(metavar="N", help="Processes; by default one per processor.")]
 
 
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from vbmle.experiments.resume_key import version_of
+
+        print(f"vbmle {version_of('vbmle')}")
+        raise typer.Exit
+
+
+Version = Annotated[
+    bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and leave.")
+]
+
+
 @app.callback(invoke_without_command=True)
-def main(context: typer.Context) -> None:
+def main(context: typer.Context, version: Version = False) -> None:
     """Learning to control systems whose behaviour is an unknown mix of known models."""
     if context.invoked_subcommand is None:
         print(context.get_help())
@@ -167,6 +185,31 @@ def compare(
 
 
 @app.command()
+def league(
+    quick: Annotated[bool, typer.Option("--quick", help="Few trials and steps: a first look.")] = False,
+    out: Out = Path("league"),
+    jobs: Jobs = None,
+    trials: Trials = None,
+) -> None:
+    """Run all agents in worlds of many kinds, each against the best; ends in DIR/league.md. Run again to resume."""
+    from vbmle.experiments.suites import league as plan
+    from vbmle.report.pages.league_page import write
+
+    size = plan.QUICK if quick else plan.FULL
+    if trials is not None:
+        size = size._replace(trials=trials)
+    failures = _records(plan.experiments(size), out, _home(jobs))
+    try:
+        page = write(out)
+    except ValueError as error:  # every trial of some agent failed
+        _name([*failures, str(error)])
+        return
+    print(page.read_text())
+    _say(f"see {page}")
+    _name(failures)
+
+
+@app.command()
 def report(folder: Folder) -> None:
     """Make the page, the figures and the tables again, from records alone."""
     _report(folder)
@@ -211,6 +254,25 @@ def play(
     _say(f"see {page}")
     if show:
         webbrowser.open(page.resolve().as_uri())
+
+
+@app.command()
+def serve(
+    folder: Annotated[
+        Path, typer.Argument(metavar="FOLDER", help="Where everything is kept; made if missing.")
+    ],
+    host: Annotated[
+        str, typer.Option(metavar="H", help="Where to listen; elsewhere needs a token.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(metavar="N", help="0 takes any that is free.")] = 8417,
+    token_file: Annotated[
+        Path | None, typer.Option(metavar="F", help="A file with the token that every request must bring.")
+    ] = None,
+) -> None:
+    """Serve decisions over HTTP, durably; the page at its address says what to do next."""
+    from vbmle.serve.server import run as serve_folder
+
+    serve_folder(folder, host, port, token_file, _say)
 
 
 @app.command()

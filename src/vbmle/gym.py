@@ -121,6 +121,8 @@ class WorldEnv(gymnasium.Env[Any, Any]):
 
 def random_theta(mdp: LinearMixtureMDP, rng: np.random.Generator) -> Floats:
     """A theta drawn uniformly from the feasible set: exact for the simplex and tabular models, else by hit-and-run."""
+    if mdp.domain == "vertices":
+        return np.eye(mdp.dimension)[int(rng.integers(mdp.dimension))]
     counts = TransitionCounts(mdp)
     try:
         return Dirichlet(mdp).draw(counts, rng)

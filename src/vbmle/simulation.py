@@ -28,7 +28,7 @@ from vbmle.planning import planner
 REPORT_EVERY = 50
 """Steps between two calls of `progress`."""
 
-RECORDABLE = ("thetas", "distance")
+RECORDABLE = ("thetas", "distance", "trouble")
 """What `simulate` keeps only when it is asked to."""
 
 CACHED_VALUES = 2_000_000
@@ -57,6 +57,7 @@ class History:
     distance : |theta_t - theta*|^2, where it was asked for; NaN for an agent that has no theta. An agent with
         one theta for each (s, a), in an attribute `thetas` of shape (S, A, d), has the smallest of them here,
         and in `distance_mean` their mean.
+    trouble : 1 in steps whose decision was in trouble (see `vbmle.agents.decision`), else 0, where it was asked for.
     world : where it happened, for `vbmle.theory.trace`.
     """
 
@@ -68,6 +69,7 @@ class History:
     thetas: Floats | None = None
     distance: Floats | None = None
     distance_mean: Floats | None = None
+    trouble: Floats | None = None
     world: World | None = None
 
 
@@ -91,7 +93,7 @@ def simulate(
         The number of steps, at least 1.
     seed : int, default 0
         The luck of the world: agents with the same seed meet the same luck.
-    record : collection of {"thetas", "distance"}, default ()
+    record : collection of {"thetas", "distance", "trouble"}, default ()
         What else is kept of each step.
     progress : function, optional
         Called with the number of finished steps, every 50 steps and at the end.
@@ -185,7 +187,21 @@ def _recorders(agent: Any, world: World, record: Collection[str]) -> dict[str, C
             found["distance"] = lambda: squared(agent.theta)
         else:
             found["distance"] = lambda: np.nan
+    if "trouble" in record:
+        found["trouble"] = _troubles(agent)
     return found
+
+
+def _troubles(agent: Any) -> Callable[[], bool]:
+    """Tells, each time it is called, whether the agent has taken a decision since the last time that was in trouble."""
+    seen = getattr(agent, "decisions", 0)
+
+    def look() -> bool:
+        nonlocal seen
+        before, seen = seen, getattr(agent, "decisions", 0)
+        return seen > before and agent.last is not None and agent.last.in_trouble
+
+    return look
 
 
 def _uniforms(seed: int, count: int) -> list[float]:

@@ -1,4 +1,4 @@
-"""Triggers: when decisions are due, a log at once is the log one by one, and they go on where they stopped."""
+"""Triggers: when decisions are due; a log at once is the log one by one; a snapshot is where another goes on."""
 
 import math
 from collections.abc import Callable

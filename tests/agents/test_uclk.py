@@ -70,7 +70,7 @@ def test_bad_settings_are_refused(settings: dict[str, float], message: str):
 @each_agent
 def test_a_setting_of_another_name_is_refused_in_one_line(agent: Kind):
     mdp = EXAMPLES["simplex mixture"].mdp
-    with pytest.raises(TypeError, match="has no setting 'replan'; it is called update now"):
+    with pytest.raises(TypeError, match="has no setting 'replan'; it is called 'update' now"):
         agent(mdp, replan="every-step")
     with pytest.raises(TypeError, match=r"has no setting 'ridges'$"):
         agent(mdp, ridges=1.0)

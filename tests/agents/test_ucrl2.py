@@ -1,5 +1,7 @@
 """UCRL2: radius, episodes, optimism. Its plans are tested in tests/core/test_l1_balls.py."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -70,7 +72,7 @@ def test_plans_are_made_when_episodes_start_and_not_else():
     assert made == sorted(set(made))
 
 
-def optimistic_runs(runs: int, **settings: float) -> int:
+def optimistic_runs(runs: int, **settings: Any) -> int:
     """In how many runs, in random worlds of three states, V >= V* held in every state and every episode."""
     rng, good = np.random.default_rng(0), 0
     for k in range(runs):

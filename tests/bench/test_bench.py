@@ -16,7 +16,16 @@ from problems import draw, outside
 from rich.console import Console
 
 from vbmle import VBMLE, World, log_likelihood, plan, value_biased
-from vbmle.bench import certificates, large_models, paper_world, rivals, scaling, stopwatch, tabular
+from vbmle.bench import (
+    certificates,
+    discounts,
+    large_models,
+    paper_world,
+    rivals,
+    scaling,
+    stopwatch,
+    tabular,
+)
 from vbmle.bench.slsqp import Problem, Slsqp
 from vbmle.bench.speed_table import (
     MET,
@@ -254,13 +263,15 @@ def test_the_quick_bench_is_complete(quick: tuple[Path, str, str]):
     cases = {row["case"] for row in rows}
     assert {case.name for case in paper_world.CASES} | set(tabular.CASES) <= cases
     assert {row["section"] for row in rows} == {
-        module.SECTION for module in (paper_world, tabular, rivals, scaling, large_models, certificates)
+        module.SECTION
+        for module in (paper_world, tabular, rivals, scaling, discounts, large_models, certificates)
     }
     aimed = [(row["measure"], row["case"]) for row in rows if row["target"]]
     # 3 measures with a target at every size, one at three of the four; 2 tabular, time, certificates;
     # UCLK at two sizes against cvxpy, and two at (15,4); an update and its memory on two domains, planning at
-    # 1 + 2 * 4 sizes.
-    assert len(aimed) == len(set(aimed)) == 3 * 4 + 3 + 2 + 1 + 1 + 2 + 2 + 2 * 2 + 1 + 2 * 4
+    # 1 + 2 * 4 sizes; the first decision of every agent in models of three kinds.
+    first = len(catalogue.agents()) * len(discounts.KINDS)
+    assert len(aimed) == len(set(aimed)) == 3 * 4 + 3 + 2 + 1 + 1 + 2 + 2 + 2 * 2 + 1 + 2 * 4 + first
     for name in (*catalogue.agents(), "UCLK, every step"):
         assert sum(row["measure"].startswith(f"{name}: a step, in multiples") for row in rows) == len(
             rivals.STEPS

@@ -6,10 +6,8 @@ from problems import Problem, clarabel, draw, likelihood_gradient, outside, raw
 from scipy import sparse
 from scipy.optimize import linprog
 
-from vbmle import LinearMixtureMDP, TransitionCounts, World, maximum_likelihood, plan, value_biased
-from vbmle.core.parts_climbing import Probe
+from vbmle import UCLK, LinearMixtureMDP, TransitionCounts, World, maximum_likelihood, plan, value_biased
 from vbmle.core.planning import Planner
-from vbmle.estimation.maximiser import goal
 from vbmle.model import interior_points
 from vbmle.planning import planner
 from vbmle.testing import example_models
@@ -18,16 +16,21 @@ from vbmle.worlds import queue, riverswim, taxi
 EXAMPLES = example_models()
 
 
-def many_states(domain: str, states: int = 1300, dimension: int = 4) -> World:
-    """Random sparse base models on one pattern, 20 rows of P for each state."""
+def many_states(domain: str, states: int = 1300, dimension: int = 4, lonely: int = 0) -> World:
+    """Random sparse base models on one pattern, 20 rows of P for each state; and states that nothing leads to."""
     rng = np.random.default_rng(0)
     rows = np.repeat(np.arange(4 * states), 5)
     columns = rng.integers(0, states, len(rows))
+    more = 4 * states + np.arange(4 * lonely), states + np.arange(4 * lonely) // 4
+    where = np.append(rows, more[0]), np.append(columns, more[1])
     models = [
-        sparse.csr_array((rng.dirichlet(np.ones(5), 4 * states).ravel(), (rows, columns)))
+        sparse.csr_array(
+            (np.append(rng.dirichlet(np.ones(5), 4 * states).ravel(), np.ones(4 * lonely)), where)
+        )
         for _ in range(dimension)
     ]
-    mdp = LinearMixtureMDP.from_models(models, rng.random((states, 4)), 0.9, domain=domain)
+    reward = np.vstack([rng.random((states, 4)), np.zeros((lonely, 4))])
+    mdp = LinearMixtureMDP.from_models(models, reward, 0.9, domain=domain)
     return World(mdp, rng.dirichlet(np.ones(dimension)))
 
 
@@ -102,15 +105,12 @@ def test_no_feasible_direction_raises_the_value_biased_objective(wide):
     assert found.converged
     assert outside(mdp, found.theta) <= 1e-9
 
-    planner = Planner(mdp.core, factors=False)
-
     def f(theta: np.ndarray) -> float:
-        planner.theta[:] = theta
-        planner.assemble()
-        planner.iterate(1e-12)
-        seen = counts.values > 0.0
-        likelihood = counts.values[seen] @ np.log(planner.p[seen])
-        return float(likelihood - 0.5 * theta @ theta + 5.0 * planner.V[3])
+        p, seen = mdp.transitions.probabilities(theta), counts.values > 0.0
+        by_sweeps = Planner(mdp.core, factors=False)
+        by_sweeps.p[...] = p
+        by_sweeps.iterate(1e-12, 10**6)
+        return float(counts.values[seen] @ np.log(p[seen]) - 0.5 * theta @ theta + 5.0 * by_sweeps.V[3])
 
     assert found.objective == pytest.approx(f(found.theta), rel=1e-9)
     step = 1e-6
@@ -123,20 +123,28 @@ def test_no_feasible_direction_raises_the_value_biased_objective(wide):
 # ---- features without a copy in the coordinates y
 
 
-@pytest.mark.parametrize("name", ["simplex mixture", "reward of the next state", "three-parameter river"])
-def test_features_are_projected_as_they_are_needed(name: str):
-    """Above a thousand states the features in the coordinates y are not kept; all answers are the same."""
-    world = EXAMPLES[name]
-    target = goal(draw(world, 30, np.random.default_rng(5)), 0.5, 2.0, 0)
-    theta = 0.5 * (world.theta + world.mdp.polytope.interior)
-    found = []
-    for copies in (True, False):
-        probe = Probe(world.mdp.core, copies=copies)
-        slope = probe.slope_at(target, theta)
-        probe.curve(target)
-        found.append([slope, probe.concave.copy(), probe.bent.copy()])
-    for one, two in zip(*found, strict=True):
-        np.testing.assert_allclose(one, two, rtol=0.0, atol=1e-12 * max(1.0, np.abs(one).max()))
+def test_features_are_projected_as_they_are_needed():
+    """Above a thousand states the features in the coordinates y are not kept; all answers are the same.
+
+    With ten states more, that nothing leads to, a model of a thousand is above.
+    """
+    states = 1000
+
+    def answers(lonely: int) -> list[np.ndarray]:
+        world = many_states("simplex", states, 3, lonely)
+        counts, agent = TransitionCounts(world.mdp), UCLK(world.mdp)
+        rng = np.random.default_rng(5)
+        for transition in rng.integers(0, 4 * 5 * states - 100, 30):
+            pair = int(world.mdp.transitions.row_of[transition])
+            counts.add(*divmod(pair, 4), int(world.mdp.transitions.successor[transition]))
+        for pair in (0, 31):
+            agent.act(pair // 4)
+            agent.observe(*divmod(pair, 4), int(world.mdp.transitions.successor[5 * pair]))
+        thetas = agent.thetas.reshape(-1, 3)[: 4 * states]
+        return [maximum_likelihood(world.mdp, counts).theta, agent.policy[:states].copy(), thetas.copy()]
+
+    for one, two in zip(answers(0), answers(10), strict=True):
+        np.testing.assert_allclose(one, two, rtol=0.0, atol=1e-7)
 
 
 def test_models_of_many_states_are_climbed_without_copies():
@@ -148,36 +156,7 @@ def test_models_of_many_states_are_climbed_without_copies():
     assert (slope - slope @ ours.theta).max() <= 1e-7 * max(1.0, np.abs(slope).max())
 
 
-# ---- sweeps instead of factors
-
-
-@pytest.mark.parametrize("name", EXAMPLES)
-def test_a_held_policy_is_worth_the_same_by_sweeps_and_by_factors(name: str):
-    world = EXAMPLES[name]
-    mdp, states = world.mdp, world.mdp.num_states
-    p, policy = mdp.transitions.probabilities(world.theta), np.arange(states) % mdp.num_actions
-    found = []
-    for factors in (True, False):
-        planner = Planner(mdp.core, factors)
-        planner.p[:], planner.policy[:] = p, policy
-        planner.evaluate()
-        found.append(planner.V.copy())
-    np.testing.assert_allclose(found[1], found[0], rtol=0.0, atol=1e-10 / (1.0 - mdp.discount))
-
-
-@pytest.mark.parametrize("name", ["simplex mixture", "reward of the next state", "three-parameter river"])
-@pytest.mark.parametrize("kept", [True, False], ids=["features kept", "features projected"])
-def test_the_curvature_of_the_value_is_the_same_by_sweeps_and_by_factors(name: str, kept: bool):
-    world = EXAMPLES[name]
-    mdp, target = world.mdp, goal(TransitionCounts(world.mdp), 0.0, 1.0, 0)
-    found = []
-    for factors in (True, False):
-        probe = Probe(mdp.core, factors, copies=kept)
-        probe.policy[:] = np.arange(mdp.num_states) % mdp.num_actions
-        probe.slope_at(target, world.theta, held=True)
-        probe.curve(target)
-        found.append(probe.bent.copy())
-    np.testing.assert_allclose(found[1], found[0], rtol=0.0, atol=1e-5 * max(1.0, np.abs(found[0]).max()))
+# ---- sweeps instead of factors: see also tests/core/test_objective.py and tests/core/test_curvature.py
 
 
 @pytest.mark.parametrize("make", [taxi, lambda: queue(capacity=60), lambda: EXAMPLES["simplex mixture"]])

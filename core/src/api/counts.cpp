@@ -81,7 +81,7 @@ int64_t vb_counts_add(vb_counts* counts, int64_t state, int64_t action, int64_t 
     if (state < 0 || state >= model.num_states) return VB_BAD_STATE;
     if (action < 0 || action >= model.num_actions) return VB_BAD_ACTION;
     if (next_state < 0 || next_state >= model.num_states) return VB_BAD_NEXT_STATE;
-    if (times < 1 || times > static_cast<Index>(kMostTotal) - counts->counts.total) return VB_BAD_TIMES;
+    if (times < 1 || times >= static_cast<Index>(kMostTotal) - counts->counts.total) return VB_BAD_TIMES;
     const Index i = find_transition(model, model.pair(state, action), next_state);
     if (i < 0 || !counts->counts.possible[i]) return VB_IMPOSSIBLE;
     add_count(counts->counts, i, times);

@@ -89,6 +89,8 @@ bool policy_fits(const vb_probe& probe) {
 
 extern "C" {
 
+vb_status vb_part_nothing(const vb_solver*, const vb_objective*) { return VB_OK; }
+
 vb_status vb_part_solve_program(vb_part_program* program) {
     if (program == nullptr || !fits(*program)) return VB_BAD_ARGUMENT;
     vb_part_program& p = *program;

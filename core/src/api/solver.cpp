@@ -118,10 +118,10 @@ vb_status vb_solver_restore(vb_solver* solver, int64_t size, int64_t turn) {
 vb_status vb_solver_fields(vb_solver* solver, vb_solver_view* view) {
     if (solver == nullptr || view == nullptr) return VB_BAD_ARGUMENT;
     Pool& pool = solver->solver.pool;
-    *view = {pool.y.data,          pool.theta.data,  pool.V.data,         pool.policy.data,    pool.active.data,
-             pool.num_active.data, pool.result.data, pool.status.data,  pool.iterations.data, pool.evaluated.data,
-             pool.factored.data, pool.factors.data,    pool.factors.cols,
-             pool.size,            solver->solver.turn};
+    *view = {pool.y.data,         pool.theta.data,      pool.V.data,         pool.policy.data,
+             pool.active.data,    pool.num_active.data, pool.result.data,    pool.status.data,
+             pool.iterations.data, pool.evaluated.data, pool.factored.data,  pool.factors.data,
+             pool.factors.cols,   pool.size,            solver->solver.turn, pool.climbs};
     return VB_OK;
 }
 

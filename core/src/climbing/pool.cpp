@@ -160,6 +160,7 @@ Point point_at(Pool& pool, Workspace& work, Index k) {
 void climb_at(const Problem& problem, Pool& pool, Index k, Workspace& work) {
     Point point = point_at(pool, work, k);
     const Outcome outcome = climb(problem, point, work);
+    ++pool.climbs;
     if (double* own = pool.p[pool.own_evaluations ? k : 0]; point.p != own) {  // the line search exchanged them
         copy(point.p, pool.p.cols, own);
         work.trial_p.data = point.p;

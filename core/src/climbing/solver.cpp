@@ -119,7 +119,6 @@ void reset(Solver& solver) {
     fill<Index>(pool.num_active.data, n * pool.num_active.cols, 0);
     fill(pool.status.data, n, static_cast<std::int32_t>(Status::no_start));
     fill(pool.iterations.data, n, std::int32_t{0});
-    fill(pool.factored.data, n, std::uint8_t{0});
     fill(pool.evaluated.data, n, std::uint8_t{0});
     fill(pool.factored.data, n, std::uint8_t{0});
     for (Index k = 0; k < n; ++k) {

@@ -17,8 +17,7 @@ double carried(double discount) { return discount / (1.0 - discount); }
 // V.other = T V over what may be optimal, with its policy.
 Range improve(Planner& planner, const double* p, const double* reward, Values V, Index* policy) {
     const Model& model = *planner.model;
-    const bool most = 2 * planner.contest.count > model.num_pairs;
-    if (planner.contest.everything || most) {
+    if (2 * planner.contest.count > model.num_pairs) {
         action_values_for(planner, p, reward, V.now);
         return greedy(model, planner.Q.data, V.now, V.other, policy);
     }
@@ -37,30 +36,35 @@ double enough_for(const Planner& planner, double spread, double settled) {
 
 }  // namespace
 
-double modified_policy_iteration(Planner& planner, const double* p, SweepLimits limits, Index* policy, double* V) {
+double continue_iteration(Planner& planner, const double* p, SweepLimits limits, Range first, Index* policy, double* V) {
     const Model& model = *planner.model;
     const Index states = model.num_states;
-    const double factor = carried(model.discount), *reward = expected_rewards(planner, p);
+    const double factor = carried(model.discount), *reward = rewards_at_hand(planner);
     Values values{V, planner.next.data};
     planner.contest.everything = true;
     begin_chain(planner.chain, p);
-    bool ordered = false;
+    Range change = first;
     for (Index sweeps = 1;; ++sweeps) {
-        const Range change = improve(planner, p, reward, values, policy);
         const double error = 0.5 * factor * change.spread();
         values.swap();
         if (error <= limits.tolerance || sweeps >= limits.most) {
             for (Index s = 0; s < states; ++s) V[s] = values.now[s] + factor * change.middle();
             return error;
         }
+        const bool begins = planner.contest.everything;
         rule_out(planner, values.now, 2.0 * error + 16.0 * kEpsilon * (1.0 + largest_size(values.now, states)));
         follow(planner.chain, model, p, reward, policy);
-        if (!ordered) find_order(planner.chain);
-        ordered = true;
+        if (begins) find_order(planner.chain);
         const double enough = enough_for(planner, change.spread(), 2.0 * limits.tolerance / factor);
         const Index most = planner.contest.count == 0 ? limits.most - sweeps : limits.inner;
         sweeps += approach(planner, planner.chain.gain.data, values, most, enough);
+        change = improve(planner, p, reward, values, policy);
     }
+}
+
+double modified_policy_iteration(Planner& planner, const double* p, SweepLimits limits, Index* policy, double* V) {
+    const Range first = bellman_sweep(planner, p, V, planner.next.data, policy);
+    return continue_iteration(planner, p, limits, first, policy, V);
 }
 
 double evaluate_by_sweeps(Planner& planner, const double* p, SweepLimits limits, const Index* policy, double* V) {

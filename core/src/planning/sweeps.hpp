@@ -19,6 +19,9 @@ struct SweepLimits {
 // V within the error that is returned of V*: the tolerance, or more where sweeps run out (MacQueen's bounds).
 double modified_policy_iteration(Planner& planner, const double* p, SweepLimits limits, Index* policy, double* V);
 
+// The same after a Bellman sweep of all pairs, out of V in planner.next and with planner.Q, of which this was the change.
+double continue_iteration(Planner& planner, const double* p, SweepLimits limits, Range first, Index* policy, double* V);
+
 // V becomes V^pi to within the error that is returned.
 double evaluate_by_sweeps(Planner& planner, const double* p, SweepLimits limits, const Index* policy, double* V);
 

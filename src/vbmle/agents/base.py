@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, runtime_checkable
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Protocol, Self, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,14 +19,21 @@ from vbmle.agents.decision import Decision
 from vbmle.agents.triggers import EveryStep, Trigger
 from vbmle.agents.tuning import Knob
 from vbmle.common.files import Snapshot, load_npz, save_npz
-from vbmle.common.validation import Ints, index
-from vbmle.estimation.counts import TransitionCounts
+from vbmle.common.validation import Among, Ints, index, one_of
+from vbmle.estimation.counts import ImpossibleTransition, TransitionCounts
 from vbmle.model.mdp import LinearMixtureMDP
+from vbmle.model.widening import widened
 
 if TYPE_CHECKING:
+    from vbmle.agents.belief import Belief
     from vbmle.estimation.confidence import Confidence
+    from vbmle.estimation.misfit import Misfit
 
 FORMAT = "vbmle-agent-2"
+
+ON_IMPOSSIBLE = ("raise", "skip", "widen")
+OnImpossible = Annotated[str, Among(ON_IMPOSSIBLE)]
+"""What an agent does with an observation that no feasible theta allows."""
 
 
 @runtime_checkable
@@ -71,8 +78,9 @@ class Agent(ABC):
     counts: TransitionCounts
 
     def __init__(self, mdp: LinearMixtureMDP, **settings: Any) -> None:
-        self.mdp = mdp
+        self.mdp = self._given = mdp  # the model at work, and the one that was given
         self.settings = settings
+        self._wide: list[int] = []  # the pairs that were widened on the way from one to the other
 
     def act(self, state: int) -> int:
         """The action to take in `state`, that of the policy in force; asking twice gives the same answer."""
@@ -82,11 +90,12 @@ class Agent(ABC):
     def observe(self, state: int, action: int, next_state: int) -> None:
         """Learn from one transition."""
 
-    def observe_many(self, states: ArrayLike, actions: ArrayLike, next_states: ArrayLike) -> None:
+    def observe_many(self, states: ArrayLike, actions: ArrayLike, next_states: ArrayLike) -> Ints | None:
         """Learn from logged transitions, in their order: the same as observing them one by one."""
         columns = (np.asarray(column).tolist() for column in (states, actions, next_states))
         for state, action, next_state in zip(*columns, strict=True):
             self.observe(state, action, next_state)
+        return None
 
     @property
     @abstractmethod
@@ -106,13 +115,36 @@ class Agent(ABC):
         """What the data prove of V* and of the policy in force, at confidence 1 - delta at all times at once.
 
         Needs the counts alone (see `vbmle.estimation.likelihood_set`), and changes nothing. With a `state`, it is
-        about the states that can be reached from there.
+        about the states that can be reached from there. Values are in the units of your reward. Where no theta is
+        left (`empty`), the bounds are those of the rewards alone.
         """
         from vbmle.estimation.confidence import confidence
 
+        return confidence(self._require_counts("a confidence set"), self.policy, delta, state)
+
+    def misfit(self, delta: float = 0.05) -> Misfit:
+        """Whether any feasible theta fits what was observed, and where it does not.
+
+        Look as often as you like: if some theta fits, there is ever a false alarm with probability at most delta (see
+        `vbmle.estimation.misfit`). Needs the counts alone, and changes nothing.
+        """
+        from vbmle.estimation.misfit import misfit
+
+        return misfit(self._require_counts("a test of the model"), delta)
+
+    def belief(self, prior: ArrayLike | None = None) -> Belief:
+        """What the observations say of theta: the posterior of each candidate, or mean and 90% interval of each weight.
+
+        prior: (d,) probabilities of the candidates, where theta is one of them (domain "vertices"); uniform by default.
+        """
+        from vbmle.agents.belief import belief
+
+        return belief(self._require_counts("a belief"), prior)
+
+    def _require_counts(self, needed_for: str) -> TransitionCounts:
         if not hasattr(self, "counts"):
-            raise ValueError(f"{type(self).__name__} keeps no transition counts; a confidence set needs them")
-        return confidence(self.counts, self.policy, delta, state)
+            raise ValueError(f"{type(self).__name__} keeps no transition counts; {needed_for} needs them")
+        return self.counts
 
     def _parts(self) -> dict[str, Part]:
         """The parts by name."""
@@ -152,9 +184,10 @@ class Agent(ABC):
         meta = {
             "format": FORMAT,
             "class": type(self).__name__,
-            "model": self.mdp.fingerprint(),
+            "model": self._given.fingerprint(),
             "settings": kept,
             "functions": functions,
+            "widened": self._wide,
         }
         save_npz(path, {"meta": np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8), **self.snapshot()})
 
@@ -171,7 +204,9 @@ class Agent(ABC):
             raise ValueError(
                 f"{path} used a function for {missing[0]!r}; give it again: load(..., {missing[0]}=...)"
             )
-        agent = cls(mdp, **meta["settings"], **functions)
+        wide = meta.get("widened", [])
+        agent = cls(widened(mdp, wide) if wide else mdp, **meta["settings"], **functions)
+        agent._given, agent._wide = mdp, wide
         try:
             agent.restore(snapshot)
         except (KeyError, ValueError, TypeError) as error:
@@ -179,11 +214,24 @@ class Agent(ABC):
         return agent
 
 
+def require_convex(name: str, mdp: LinearMixtureMDP) -> None:
+    """Refuse a model whose theta is one of finitely many, for agents that need a convex set."""
+    if mdp.domain == "vertices":
+        raise ValueError(
+            f"{name} needs a convex set of thetas, and domain='vertices' has single candidates; "
+            "VBMLE, MaximumLikelihood and PSRL choose among them, or take domain='simplex'"
+        )
+
+
 class ModelAgent(Agent):
     """An agent that learns from transition counts, and decides at most once for each observation and state.
 
     A subclass has `_decide`, and another `_trigger` where it need not decide every time. One with an `observe` of its
     own is asked one by one in `observe_many`, unless it has one of its own too.
+
+    on_impossible: what to do with an observation that no feasible theta allows. "raise" refuses it; "skip" notes it in
+    `counts.skipped` and learns nothing from it; "widen" gives its pair (s, a) a chance of 1% of anything from then on
+    (`vbmle.model.widening`), in `mdp`, and counts it.
     """
 
     saved: ClassVar[tuple[str, ...]] = ("decisions", "_decided")
@@ -191,10 +239,10 @@ class ModelAgent(Agent):
     def __init_subclass__(cls, **extra: Any) -> None:
         super().__init_subclass__(**extra)
         if "observe" in vars(cls) and "observe_many" not in vars(cls):
-            cls.observe_many = Agent.observe_many  # type: ignore[method-assign]
+            cls.observe_many = Agent.observe_many  # type: ignore[method-assign, assignment]
 
-    def __init__(self, mdp: LinearMixtureMDP, **settings: Any) -> None:
-        super().__init__(mdp, **settings)
+    def __init__(self, mdp: LinearMixtureMDP, on_impossible: OnImpossible = "raise", **settings: Any) -> None:
+        super().__init__(mdp, on_impossible=one_of("on_impossible", on_impossible, ON_IMPOSSIBLE), **settings)
         self.counts = TransitionCounts(mdp)
         self._trigger: Trigger = EveryStep()
         self._decided = -1  # the state decided for since the last observation
@@ -214,10 +262,39 @@ class ModelAgent(Agent):
         return int(self.policy[state])  # checked already: this is the hot path
 
     def observe(self, state: int, action: int, next_state: int) -> None:
-        self._trigger.seen(self.counts.add(state, action, next_state))
-        self._decided = -1
+        try:
+            self._trigger.seen(self.counts.add(state, action, next_state))
+            self._decided = -1
+        except ImpossibleTransition:
+            if self.settings["on_impossible"] == "raise":
+                raise
+            self.observe_many([state], [action], [next_state])
 
-    def observe_many(self, states: ArrayLike, actions: ArrayLike, next_states: ArrayLike) -> None:
-        """Learn from logged transitions at once: the same as one by one, and refused as a whole."""
-        self._trigger.seen_many(self.counts.add_many(states, actions, next_states))
-        self._decided = -1
+    def observe_many(self, states: ArrayLike, actions: ArrayLike, next_states: ArrayLike) -> Ints:
+        """Learn from logged transitions at once: the same as one by one, and refused as a whole.
+
+        Returns the places of those that no feasible theta allows, after `on_impossible` was applied to them.
+        """
+        found = self.counts.find_many(states, actions, next_states)
+        odd = np.nonzero(found < 0)[0]
+        if len(odd) and self.settings["on_impossible"] == "raise":
+            self.counts.add_many(states, actions, next_states)  # says which
+        s, a, to = (np.asarray(column)[odd] for column in (states, actions, next_states))
+        if len(odd) and self.settings["on_impossible"] == "widen":
+            self._widen(s * self.mdp.num_actions + a)
+            found = self.counts.find_many(states, actions, next_states)
+        else:
+            self.counts.skip(s, a, to)
+            found = found[found >= 0]
+        if len(found):
+            self._trigger.seen_many(self.counts.add_found(found))
+            self._decided = -1
+        return odd
+
+    def _widen(self, pairs: Ints) -> None:
+        """Go on with a model that gives those pairs a small chance of anything, and with all that was counted."""
+        given, wide = self._given, sorted({*self._wide, *pairs.tolist()})
+        counts, decisions = self.counts, self.decisions
+        type(self).__init__(self, widened(given, wide), **self.settings)
+        self._given, self._wide, self.decisions = given, wide, decisions
+        self._trigger.seen_many(self.counts.continue_from(counts))

@@ -8,8 +8,18 @@ from typing import Annotated
 
 from vbmle.common.validation import Among, non_negative, one_of
 
-BIASES: dict[str, Callable[[int], float]] = {"sqrt": math.sqrt, "log": math.log1p}
-"""Schedules by name: sqrt(t), that of the VBMLE paper, and log(1 + t), that of tabular RBMLE."""
+
+def constant(t: int) -> float:
+    """1 at all times."""
+    return 1.0
+
+
+BIASES: dict[str, Callable[[int], float]] = {"sqrt": math.sqrt, "log": math.log1p, "constant": constant}
+"""Schedules by name: sqrt(t), that of the VBMLE paper; log(1 + t), that of tabular RBMLE; and a constant.
+
+MEX (Liu et al. 2023, "Maximize to Explore") maximises V* minus eta times the negative log-likelihood with a fixed eta:
+VBMLE's objective with the constant bias 1 / eta.
+"""
 
 Bias = Annotated[str, Among(BIASES)] | Callable[[int], float]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from vbmle.estimation.candidates import CandidateSolver
 from vbmle.estimation.likelihood import CERTIFIED, CONVERGED
 from vbmle.estimation.maximiser import Solver
 
@@ -49,7 +50,7 @@ class Decision:
         return not self.converged or self.certified is False or self.empty is True
 
 
-def of_solver(solver: Solver, solved: str, upper_bound: float | None = None) -> Decision:
+def of_solver(solver: Solver | CandidateSolver, solved: str, upper_bound: float | None = None) -> Decision:
     """The outcome of the last climb of a maximiser."""
     return Decision(
         solved,

@@ -9,11 +9,12 @@ It explores only by accident. Its estimate converges to some theta that predicts
 from __future__ import annotations
 
 from vbmle.agents import decision
-from vbmle.agents.base import ModelAgent
+from vbmle.agents.base import ModelAgent, OnImpossible
 from vbmle.agents.decision import Decision
 from vbmle.agents.tuning import Knob
 from vbmle.common.validation import Floats, Ints, non_negative
-from vbmle.estimation.maximiser import Solver, goal
+from vbmle.estimation.candidates import make_solver
+from vbmle.estimation.maximiser import goal
 from vbmle.model.mdp import LinearMixtureMDP
 
 
@@ -27,6 +28,9 @@ class MaximumLikelihood(ModelAgent):
     ridge : float, default 1.0
         lambda of the penalty lambda/2 |theta|^2 that is subtracted from the log-likelihood; at least 0. It matters
         while data are few.
+    on_impossible : {"raise", "skip", "widen"}, default "raise"
+        What to do with an observed transition that the model calls impossible: refuse it, note it without learning
+        from it, or give its pair (s, a) a small chance of anything from then on.
 
     Raises
     ------
@@ -46,9 +50,11 @@ class MaximumLikelihood(ModelAgent):
     label = "maximum likelihood"
     tuning = Knob("ridge", (0.01, 0.1, 1.0, 10.0))
 
-    def __init__(self, mdp: LinearMixtureMDP, ridge: float = 1.0) -> None:
-        super().__init__(mdp, ridge=non_negative("ridge", ridge))
-        self._solver = Solver(mdp)
+    def __init__(
+        self, mdp: LinearMixtureMDP, ridge: float = 1.0, on_impossible: OnImpossible = "raise"
+    ) -> None:
+        super().__init__(mdp, ridge=non_negative("ridge", ridge), on_impossible=on_impossible)
+        self._solver = make_solver(mdp)
         self._solver.plan()
         self._objective = goal(self.counts, self.settings["ridge"])
 

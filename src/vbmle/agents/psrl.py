@@ -19,10 +19,9 @@ from typing import Annotated
 
 import numpy as np
 
-from vbmle.agents.base import ModelAgent
+from vbmle.agents.base import ModelAgent, OnImpossible
 from vbmle.agents.decision import Decision
-from vbmle.agents.posterior import Dirichlet, HitAndRun, Sampler
-from vbmle.agents.tabular import tabular_coordinates
+from vbmle.agents.posterior import Sampler, sampler_for
 from vbmle.agents.triggers import UPDATES, EveryObservation, InformationDoubled, Update
 from vbmle.agents.tuning import Knob
 from vbmle.common.validation import Among, Floats, Ints, index, one_of, positive_integer
@@ -43,13 +42,16 @@ class PSRL(ModelAgent):
         When to draw again: at every step, or only when the information has doubled; in between the
         policy in force is played.
     sampler : {"auto", "dirichlet", "hit-and-run"}, default "auto"
-        "dirichlet" is exact and needs a tabular model without p_min; "hit-and-run" is a Markov chain for any model;
-        "auto" is the first that fits.
+        "dirichlet" is exact and needs a tabular model without p_min; "hit-and-run" is a Markov chain for any
+        mixture; "auto" is the first that fits. Where theta is one of the candidates, draws are exact too.
     thinning : int, default 10
         Steps of the chain per free coordinate between two draws; at least 1.
     seed : int, default 0
         Seeds everything that the agent draws for itself: the draws from the
         posterior. The world's luck has its own seed.
+    on_impossible : {"raise", "skip", "widen"}, default "raise"
+        What to do with an observed transition that the model calls impossible: refuse it, note it without learning
+        from it, or give its pair (s, a) a small chance of anything from then on.
 
     Raises
     ------
@@ -75,15 +77,22 @@ class PSRL(ModelAgent):
         sampler: Annotated[str, Among(SAMPLERS)] = "auto",
         thinning: int = 10,
         seed: int = 0,
+        on_impossible: OnImpossible = "raise",
     ) -> None:
         one_of("update", update, UPDATES)
         one_of("sampler", sampler, SAMPLERS)
         positive_integer("thinning", thinning)
         super().__init__(
-            mdp, update=update, sampler=sampler, thinning=thinning, seed=index("seed", seed, 2**63)
+            mdp,
+            update=update,
+            sampler=sampler,
+            thinning=thinning,
+            seed=index("seed", seed, 2**63),
+            on_impossible=on_impossible,
         )
-        exact = sampler == "dirichlet" or (sampler == "auto" and tabular_coordinates(mdp) is not None)
-        self._sampler: Sampler = Dirichlet(mdp) if exact else HitAndRun(mdp, thinning)
+        if sampler == "dirichlet" and on_impossible == "widen":
+            raise ValueError("sampler is 'dirichlet', but a widened model is not tabular; it needs 'auto'")
+        self._sampler: Sampler = sampler_for(mdp, thinning, sampler)
         self._trigger = InformationDoubled(mdp, ridge=1.0) if update == "doubling" else EveryObservation()
         self._planner = make_planner(mdp)
         self._theta: Floats = self._planner.theta

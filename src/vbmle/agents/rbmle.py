@@ -24,10 +24,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from vbmle.agents.base import ModelAgent
+from vbmle.agents.base import ModelAgent, OnImpossible
 from vbmle.agents.bias import Bias, BiasSchedule
 from vbmle.agents.decision import Decision
-from vbmle.agents.tabular import tabular_coordinates
+from vbmle.agents.tabular_models import tabular_coordinates
 from vbmle.agents.triggers import UPDATES, Update, VisitsDoubled
 from vbmle.agents.tuning import BIAS_SCALE
 from vbmle.common.validation import Floats, Ints, one_of
@@ -59,6 +59,9 @@ class RBMLE(ModelAgent):
     update : {"every-step", "doubling"}, default "doubling"
         When to solve again: at every step, or only when the visits of a pair (s, a) have doubled; in between
         the policy in force is played.
+    on_impossible : {"raise", "skip", "widen"}, default "raise"
+        What to do with an observed transition that the model calls impossible: refuse it, note it without learning
+        from it, or give its pair (s, a) a small chance of anything from then on.
 
     Raises
     ------
@@ -82,10 +85,13 @@ class RBMLE(ModelAgent):
         bias: Bias = "log",
         bias_scale: float = 1.0,
         update: Update = "doubling",
+        on_impossible: OnImpossible = "raise",
     ) -> None:
         one_of("update", update, UPDATES)
         self._schedule = BiasSchedule(bias, bias_scale)
-        super().__init__(mdp, bias=bias, bias_scale=self._schedule.scale, update=update)
+        super().__init__(
+            mdp, bias=bias, bias_scale=self._schedule.scale, update=update, on_impossible=on_impossible
+        )
         self._rows = RewardBiasedRows(mdp.core, uses_factors(mdp), TOLERANCE, ITERATIONS)
         self.p: Floats = self._rows.p
         self._policy: Ints = self._rows.policy

@@ -23,7 +23,7 @@ import warnings
 from abc import abstractmethod
 from typing import Annotated, ClassVar
 
-from vbmle.agents.base import Agent
+from vbmle.agents.base import Agent, require_convex
 from vbmle.agents.decision import Decision
 from vbmle.agents.triggers import UPDATES, EveryObservation, LogDeterminantDoubled, Trigger, Update
 from vbmle.agents.tuning import RADIUS_SCALE
@@ -43,6 +43,8 @@ from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.planning.optimistic_planner import Ellipsoid, Optimist
 
 RADII = ("paper", "logdet")
+EMPTY_SET = "no feasible theta is within the radius"
+"""What the warning about an empty confidence set says."""
 
 
 def published_sweeps(horizon: int, discount: float) -> int:
@@ -86,6 +88,7 @@ class OptimisticAgent(Agent):
         **unknown: object,
     ) -> None:
         self._refuse(unknown)
+        require_convex(type(self).__name__, mdp)
         super().__init__(
             mdp,
             radius_scale=non_negative("radius_scale", radius_scale),
@@ -105,7 +108,7 @@ class OptimisticAgent(Agent):
     @classmethod
     def _refuse(cls, unknown: dict[str, object]) -> None:
         for name in unknown:
-            now = f"; it is called {cls.renamed[name]} now" if name in cls.renamed else ""
+            now = f"; it is called {cls.renamed[name]!r} now" if name in cls.renamed else ""
             raise TypeError(f"{cls.__name__} has no setting {name!r}{now}")
 
     @property
@@ -165,7 +168,7 @@ class OptimisticAgent(Agent):
         if self.empty_sets == 0:
             name, t = type(self).__name__, self.counts.total + 1
             warnings.warn(
-                f"{name}: no feasible theta is within the radius at t = {t}; planning for the nearest instead",
+                f"{name}: {EMPTY_SET} at t = {t}; planning for the nearest instead",
                 RuntimeWarning,
                 stacklevel=2,
             )

@@ -13,7 +13,8 @@ can happen is known: p lives on the m successors of (s, a), and m takes the plac
 the radius. That keeps the promise: by Weissman et al. (2003) a ball of squared radius 2/n log(2^m 20 S A t^7/delta)
 fails with probability at most delta/(20 t^7 S A), and for m >= 2 this is below the radius above as long as
 S <= 200 (A/delta)^13 (m = 1 leaves nothing open). Planning promises an error (1e-6 (1 + 1/(1-gamma))) in place
-of 1/sqrt(t), and starts at 1/(1-gamma), above all values, so that V is an upper bound at every sweep.
+of 1/sqrt(t), by policy iteration over actions and models where that is cheaper than sweeps, and V ends as an upper
+bound.
 
 A pair never visited may have any p, whatever radius_scale is (with 1 the formula says the same).
 
@@ -24,7 +25,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from vbmle.agents.base import ModelAgent
+from vbmle.agents.base import ModelAgent, OnImpossible
 from vbmle.agents.decision import Decision
 from vbmle.agents.triggers import VisitsDoubled
 from vbmle.agents.tuning import RADIUS_SCALE
@@ -53,6 +54,9 @@ class UCRL2(ModelAgent):
         The balls hold together with probability 1 - delta; strictly between 0 and 1.
     radius_scale : float, default 1.0
         Multiplies the radii; at least 0. Smaller explores less; only 1 has the proof.
+    on_impossible : {"raise", "skip", "widen"}, default "raise"
+        What to do with an observed transition that the model calls impossible: refuse it, note it without learning
+        from it, or give its pair (s, a) a small chance of anything from then on.
 
     Raises
     ------
@@ -70,11 +74,17 @@ class UCRL2(ModelAgent):
     tuning = RADIUS_SCALE
     saved = ("V", "_policy", "error_bound", "_converged")
 
-    def __init__(self, mdp: LinearMixtureMDP, delta: float = 0.1, radius_scale: float = 1.0) -> None:
+    def __init__(
+        self,
+        mdp: LinearMixtureMDP,
+        delta: float = 0.1,
+        radius_scale: float = 1.0,
+        on_impossible: OnImpossible = "raise",
+    ) -> None:
         scale = non_negative("radius_scale", radius_scale)
         if probability("delta", delta) == 0.0:
             raise ValueError("delta is 0.0; it needs a number above 0 and at most 1")
-        super().__init__(mdp, delta=float(delta), radius_scale=scale)
+        super().__init__(mdp, delta=float(delta), radius_scale=scale, on_impossible=on_impossible)
         self._optimist = L1Optimist(mdp.core)
         self.V: Floats = self._optimist.V
         self._policy: Ints = self._optimist.policy

@@ -15,13 +15,14 @@ from typing import Annotated
 import numpy as np
 
 from vbmle.agents import decision
-from vbmle.agents.base import ModelAgent
+from vbmle.agents.base import ModelAgent, OnImpossible, require_convex
 from vbmle.agents.bias import Bias, BiasSchedule
 from vbmle.agents.decision import Decision
 from vbmle.agents.triggers import UPDATES, InformationDoubled, Update
 from vbmle.agents.tuning import BIAS_SCALE
 from vbmle.common.files import Snapshot
 from vbmle.common.validation import Among, Floats, Ints, non_negative, one_of
+from vbmle.estimation.candidates import make_solver
 from vbmle.estimation.likelihood import prove
 from vbmle.estimation.maximiser import POOL, Solver, goal
 from vbmle.model.mdp import LinearMixtureMDP
@@ -55,6 +56,9 @@ class VBMLE(ModelAgent):
     seed : int, default 0
         Seeds everything that the agent draws for itself: the order of
         the starts of the search. The world's luck has its own seed.
+    on_impossible : {"raise", "skip", "widen"}, default "raise"
+        What to do with an observed transition that the model calls impossible: refuse it, note it without learning
+        from it, or give its pair (s, a) a small chance of anything from then on.
 
     Raises
     ------
@@ -84,6 +88,7 @@ class VBMLE(ModelAgent):
         search: Annotated[str, Among(AGENT_SEARCHES)] = "global",
         update: Update = "every-step",
         seed: int = 0,
+        on_impossible: OnImpossible = "raise",
     ) -> None:
         one_of("search", search, AGENT_SEARCHES)
         one_of("update", update, UPDATES)
@@ -97,10 +102,11 @@ class VBMLE(ModelAgent):
             search=search,
             update=update,
             seed=seed,
+            on_impossible=on_impossible,
         )
         if update == "doubling":
             self._trigger = InformationDoubled(mdp, ridge)
-        solver = self._solver = Solver(mdp, places=1 if search == "local" else POOL, seed=seed)
+        solver = self._solver = make_solver(mdp, places=1 if search == "local" else POOL, seed=seed)
         solver.plan()
         self._objective = goal(self.counts, penalty)
         self._climb = {"local": solver.climb, "few": solver.climb_from_few}.get(search, solver.follow)
@@ -152,6 +158,9 @@ class ApproximateVBMLE(ModelAgent):
     ridge : float, default 1.0
         lambda of the penalty lambda/2 |theta|^2 that is subtracted from the log-likelihood; at least 0. It matters
         while data are few.
+    on_impossible : {"raise", "skip", "widen"}, default "raise"
+        What to do with an observed transition that the model calls impossible: refuse it, note it without learning
+        from it, or give its pair (s, a) a small chance of anything from then on.
 
     Raises
     ------
@@ -176,9 +185,17 @@ class ApproximateVBMLE(ModelAgent):
         bias: Bias = "sqrt",
         bias_scale: float = 1.0,
         ridge: float = 1.0,
+        on_impossible: OnImpossible = "raise",
     ) -> None:
+        require_convex(type(self).__name__, mdp)
         self._schedule = BiasSchedule(bias, bias_scale)
-        super().__init__(mdp, bias=bias, bias_scale=self._schedule.scale, ridge=non_negative("ridge", ridge))
+        super().__init__(
+            mdp,
+            bias=bias,
+            bias_scale=self._schedule.scale,
+            ridge=non_negative("ridge", ridge),
+            on_impossible=on_impossible,
+        )
         self._solver = Solver(mdp)
         self._solver.plan()
         self._linear = np.empty(mdp.dimension)

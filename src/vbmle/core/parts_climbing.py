@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Iterator
+from contextlib import contextmanager
 from ctypes import POINTER, byref, c_double, c_int32, c_int64, c_void_p
 from typing import NamedTuple
 
 import numpy as np
 
+from vbmle.core import solver
 from vbmle.core.handle import Handle
 from vbmle.core.library import check, declare
 from vbmle.core.memory import Floats, Ints, floats, ints, view
@@ -175,3 +178,18 @@ def reduce_hessian(model: Model, block: int, hessian: Floats, free: int) -> Floa
     out = np.full((free, free), np.nan)
     check(_reduce_hessian(model.handle, block, floats(hessian, *hessian.shape), floats(out)))
     return out
+
+
+@contextmanager
+def without_solves() -> Iterator[None]:
+    """Within this block solvers call the core, but it does nothing: what is left is the cost outside of it."""
+    names = ("_climb", "_search", "_follow", "_few")
+    before = {name: getattr(solver, name) for name in names}
+    nothing = declare("vb_part_nothing", c_int32, c_void_p, POINTER(Objective))
+    try:
+        for name in names:
+            setattr(solver, name, nothing)
+        yield
+    finally:
+        for name, function in before.items():
+            setattr(solver, name, function)

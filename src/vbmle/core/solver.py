@@ -79,6 +79,7 @@ class _Fields(ctypes.Structure):
         ("factor_size", c_int64),
         ("size", c_int64),
         ("turn", c_int64),
+        ("climbs", c_int64),
     )
 
 
@@ -139,6 +140,12 @@ class Solver:
         """How often it has followed."""
         _look(self.handle, self._reference)
         return int(self._fields.turn)
+
+    @property
+    def climbs(self) -> int:
+        """How often it has climbed, from wherever."""
+        _look(self.handle, self._reference)
+        return int(self._fields.climbs)
 
     def set_starts(self, fixed: Floats, best: Floats | None, pairs: Ints) -> None:
         """Where searches start from."""

@@ -16,7 +16,7 @@ from vbmle.core.certifying import Target, branch_and_bound
 from vbmle.core.solver import Objective
 from vbmle.estimation.starts import block_vertices
 from vbmle.model.mdp import LinearMixtureMDP
-from vbmle.planning.optimistic_planner import best_successors
+from vbmle.planning.optimistic_planner import BestSuccessors
 
 MAX_FREE = 6  # free coordinates up to which P is triangulated
 MAX_VERTICES = 400
@@ -62,10 +62,8 @@ def upper_bound(
 
 def optimistic_value(mdp: LinearMixtureMDP) -> Floats:
     """V of a controller who also picks, in every row, the most favourable successor: at least V* for any theta."""
-    V = np.full(mdp.num_states, 1.0 / (1.0 - mdp.discount))
-    for _ in range(int(np.ceil(np.log(1e-3) / np.log(mdp.discount)))):
-        V = np.minimum(V, best_successors(mdp, V)[1])
-    return V
+    plan = BestSuccessors(mdp)
+    return np.minimum(plan.V + plan.error_bound, 1.0 / (1.0 - mdp.discount))
 
 
 def triangulate(mdp: LinearMixtureMDP) -> tuple[Floats, Ints] | None:

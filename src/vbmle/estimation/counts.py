@@ -14,6 +14,10 @@ from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.model.transitions import row_norms
 
 
+class ImpossibleTransition(ValueError):
+    """Something was observed that no feasible theta allows."""
+
+
 class TransitionCounts:
     """How often each possible transition was seen: n(s, a, s'), the sufficient statistic of the likelihood.
 
@@ -40,6 +44,8 @@ class TransitionCounts:
         self.values: Floats = self.core.values
         self.total = 0
         """How many transitions were added."""
+        self.skipped: dict[tuple[int, int, int], int] = {}
+        """How often each impossible transition was skipped, where that was asked for."""
         self._add = self.core.add
 
     @property
@@ -61,10 +67,17 @@ class TransitionCounts:
         begin = self.mdp.transitions.indptr
         return float(self.values[begin[pair] : begin[pair + 1]].sum())
 
+    def skip(self, states: ArrayLike, actions: ArrayLike, next_states: ArrayLike) -> None:
+        """Note impossible transitions without counting them."""
+        for key in zip(
+            *(np.atleast_1d(column).tolist() for column in (states, actions, next_states)), strict=True
+        ):
+            self.skipped[key] = self.skipped.get(key, 0) + 1
+
     def add(self, state: int, action: int, next_state: int, times: int = 1) -> int:
         """Count a transition and return its index in `mdp.transitions`.
 
-        One that no feasible theta allows is refused, and nothing is lost.
+        One that no feasible theta allows is refused (`ImpossibleTransition`), and nothing is lost.
         """
         if type(state) is int and type(action) is int and type(next_state) is int and type(times) is int:
             i = self._add(state, action, next_state, times) if times > 0 else BAD_STATE
@@ -78,7 +91,7 @@ class TransitionCounts:
         times = validation.positive_integer("times", times)
         i = self._add(state, action, next_state, times)
         if i < 0:
-            raise ValueError(
+            raise ImpossibleTransition(
                 f"the transition (s={state}, a={action}, s'={next_state}) has probability 0 for every feasible "
                 "theta, yet it was observed; check the features and the impossible set (it was not counted)"
             )
@@ -90,21 +103,32 @@ class TransitionCounts:
 
         All of them are checked first: where one is refused, none is counted.
         """
+        at = self.find_many(states, actions, next_states)
+        bad = np.nonzero(at < 0)[0]
+        if len(bad):
+            i = int(bad[0])
+            s, a, to = (np.asarray(column)[i] for column in (states, actions, next_states))
+            others = f" (and {len(bad) - 1} more)" if len(bad) > 1 else ""
+            raise ImpossibleTransition(
+                f"the transition (s={s}, a={a}, s'={to}) at place {i}{others} has probability 0 for every feasible "
+                "theta, yet it was observed; check the features and the impossible set (nothing was counted)"
+            )
+        return self.add_found(at)
+
+    def find_many(self, states: ArrayLike, actions: ArrayLike, next_states: ArrayLike) -> Ints:
+        """The index of each transition, -1 where no feasible theta allows it."""
         s, a, to = self._path(states, actions, next_states)
         known = self.mdp.transitions.row_of * self.mdp.num_states + self.mdp.transitions.successor
         wanted = (s * self.mdp.num_actions + a) * self.mdp.num_states + to
         at = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
-        bad = np.nonzero((known[at] != wanted) | ~self._possible[at])[0]
-        if len(bad):
-            i = int(bad[0])
-            raise ValueError(
-                f"the transition (s={s[i]}, a={a[i]}, s'={to[i]}) at place {i} has probability 0 for every feasible "
-                "theta, yet it was observed; check the features and the impossible set (nothing was counted)"
-            )
+        return np.where((known[at] == wanted) & self._possible[at], at, -1)
+
+    def add_found(self, at: Ints) -> Ints:
+        """Count transitions by index, in their order."""
         distinct, first = np.unique(at, return_index=True)
         fresh = distinct[self.values[distinct] == 0.0]
         order = fresh[np.argsort(first[np.isin(distinct, fresh)])]
-        values = self.values + np.bincount(at, minlength=len(known))
+        values = self.values + np.bincount(at, minlength=len(self.values))
         self.core.load(values, np.concatenate([self.observed, order]))
         self.total += len(at)
         return at
@@ -134,6 +158,18 @@ class TransitionCounts:
             found.append(array.astype(np.int64))
         return found
 
+    def continue_from(self, other: TransitionCounts) -> Ints:
+        """Take over all that counts of another layout of the same pairs have; the new indices, as often as counted."""
+        old = other.mdp.transitions
+        row, to = old.row_of[other.observed], old.successor[other.observed]
+        actions = self.mdp.num_actions
+        at = self.find_many(row // actions, row % actions, to)
+        values = np.zeros_like(self.values)
+        values[at] = other.values[other.observed]
+        self.load_values(values, at)
+        self.total, self.skipped = other.total, dict(other.skipped)
+        return np.repeat(at, values[at].astype(np.int64))
+
     def load_values(self, values: Floats, observed: Ints) -> None:
         """Replace all counts, in the order in which transitions were first observed."""
         self.core.load(np.ascontiguousarray(values, np.float64), np.ascontiguousarray(observed, np.int64))
@@ -141,11 +177,18 @@ class TransitionCounts:
 
     def snapshot(self) -> Snapshot:
         """What `restore` continues from."""
-        return {"values": self.values.copy(), "observed": self.observed.copy()}
+        skipped = [(*key, times) for key, times in self.skipped.items()]
+        return {
+            "values": self.values.copy(),
+            "observed": self.observed.copy(),
+            "skipped": np.array(skipped, dtype=np.int64).reshape(-1, 4),
+        }
 
     def restore(self, snapshot: Snapshot) -> None:
         """Continue from a snapshot."""
         self.load_values(snapshot["values"], snapshot["observed"])
+        rows = snapshot.get("skipped", np.zeros((0, 4), np.int64)).tolist()
+        self.skipped = {(s, a, to): times for s, a, to, times in rows}
 
     def __repr__(self) -> str:
         return f"TransitionCounts(total={self.total}, distinct={self.num_observed})"

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 from vbmle.common import validation
 from vbmle.common.validation import Floats, Ints
 from vbmle.core.solver import Objective
+from vbmle.estimation.candidates import TIE, CandidateSolver, make_solver
 from vbmle.estimation.certificate import upper_bound
 from vbmle.estimation.counts import TransitionCounts
 from vbmle.estimation.maximiser import POOL, Solver, goal
@@ -117,7 +118,7 @@ def maximum_likelihood(mdp: LinearMixtureMDP, counts: TransitionCounts, ridge: f
     True
     """
     _require_same(mdp, counts)
-    solver = Solver(mdp)
+    solver = make_solver(mdp)
     solver.climb(goal(counts, validation.non_negative("ridge", ridge)))
     return _estimate(solver, with_value=False)
 
@@ -178,7 +179,7 @@ def value_biased(
     objective = goal(
         counts, validation.non_negative("ridge", ridge), validation.non_negative("bias", bias), state
     )
-    solver = Solver(mdp, places=1 if search == "local" else POOL, seed=seed)
+    solver = make_solver(mdp, places=1 if search == "local" else POOL, seed=seed)
     if start is not None:
         solver.start(mdp.require_theta(start))
     if search == "local":
@@ -191,8 +192,12 @@ def value_biased(
     return _estimate(solver, with_value=True, upper_bound=bound)
 
 
-def prove(solver: Solver, objective: Objective) -> float:
+def prove(solver: Solver | CandidateSolver, objective: Objective) -> float:
     """A bound on the maximum; where the search for it meets a better point, the solver moves there."""
+    if isinstance(solver, CandidateSolver):
+        return solver.objective + TIE * (
+            1.0 + abs(solver.objective)
+        )  # all were looked at; near ties keep the last
     likely = Solver(solver.mdp)
     likely.climb(objective.replaced(bias=0.0))
     concave = likely.objective + max(likely.gap, 0.0)
@@ -205,7 +210,9 @@ def prove(solver: Solver, objective: Objective) -> float:
     return max(bound, solver.objective)
 
 
-def _estimate(solver: Solver, with_value: bool, upper_bound: float | None = None) -> Estimate:
+def _estimate(
+    solver: Solver | CandidateSolver, with_value: bool, upper_bound: float | None = None
+) -> Estimate:
     return Estimate(
         solver.theta.copy(),
         solver.objective,

@@ -84,11 +84,10 @@ def written(annotation: Any) -> str:
 def fit(where: str, owner: str, maker: Callable[..., Any], given: dict[str, Any]) -> dict[str, Any]:
     """`given` with whole numbers as floats where floats are asked for; one line about what does not fit."""
     defaults, wanted = settings_of(maker), types_of(maker)
+    former = getattr(maker, "renamed", {})
     for key in given:
-        if key in getattr(maker, "renamed", {}):
-            raise InputError(
-                f"{where}: {owner} has no setting {key!r}; it is called {maker.renamed[key]} now"
-            )  # type: ignore[attr-defined]
+        if key in former:
+            raise InputError(f"{where}: {owner} has no setting {key!r}; it is called {former[key]!r} now")
         if key not in defaults:
             raise InputError(f"{where}: {owner} has no setting {key!r}; {nearest(key, defaults)}")
     # A seed is set for each trial.

@@ -17,12 +17,10 @@ from typing import Any, Literal
 import msgspec
 import numpy as np
 
-from vbmle.agents.base import Agent
 from vbmle.common import validation
 from vbmle.common.validation import Ints
 from vbmle.experiments import InputError, catalogue, measures
 from vbmle.experiments.settings import settings_of
-from vbmle.model.world import World
 
 
 class Choice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -127,15 +125,6 @@ class Trial(msgspec.Struct, frozen=True):
         """What the run, the world and the agent are seeded with; the latter two only if they ask for it."""
         asked = {"world": self._world_seed(), "agent": self._agent_seed()}
         return {"chance": self.chance} | {name: found["seed"] for name, found in asked.items() if found}
-
-    def make_world(self) -> World:
-        maker = catalogue.worlds()[self.world_choice.name]
-        return maker(**self.world_choice.settings, **self._world_seed())
-
-    def make_agent(self, world: World) -> Agent:
-        maker = catalogue.agents()[self.agent_choice.name]
-        truth = {"theta": world.theta.tolist()} if maker.needs_truth else {}
-        return maker(world.mdp, **truth, **self.agent_choice.settings, **self._agent_seed())
 
     def recipe(self) -> str:
         """One line of Python that runs this trial again."""

@@ -14,6 +14,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import threading
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, Self, TypeAlias
@@ -31,9 +32,12 @@ from vbmle.model.core_model import FlatSet
 from vbmle.model.feasible_set import Constraints
 from vbmle.model.transitions import Transitions
 
-DOMAINS = ("polytope", "simplex")
+DOMAINS = ("polytope", "simplex", "vertices")
 FORMAT = "vbmle-model-1"
 Matrix: TypeAlias = Floats | sparse.csr_array
+
+# Agents of two threads must share one handle: what was made on one does not fit what was made on another.
+_ONE_HANDLE = threading.Lock()
 
 
 class LinearMixtureMDP:
@@ -55,8 +59,9 @@ class LinearMixtureMDP:
         Transitions known to have probability 0 (the set P_0).
     initial : (S,) array, optional
         Distribution of the first state; uniform by default.
-    domain : {"polytope", "simplex"}, default "polytope"
-        The whole feasible set P, or P with theta >= 0 and sum theta = 1.
+    domain : {"polytope", "simplex", "vertices"}, default "polytope"
+        The whole feasible set P; P with theta >= 0 and sum theta = 1; or "vertices", where theta is one of the d base
+        models: all weight on one of them.
     normalise_reward : bool, default False
         Map rewards linearly to [0, 1] instead of refusing others. Planning and estimation then work with the mapped
         reward, r = (user's r - reward_offset) / reward_scale; regret is reported in the user's units.
@@ -178,7 +183,7 @@ class LinearMixtureMDP:
         domain: str = "simplex",
         normalise_reward: bool = False,
     ) -> Self:
-        """A mix of d known base models: P_theta = sum_k theta_k models[k].
+        """A mix of d known base models: P_theta = sum_k theta_k models[k]; one of them where domain="vertices".
 
         Each model is an (S, A, S) array, or a SciPy sparse (S*A, S) array whose row s*A + a holds the pair
         (s, a); sparse models stay sparse throughout.
@@ -293,7 +298,11 @@ class LinearMixtureMDP:
     @cached_property
     def core(self) -> Model:
         """The core's handle on all of it."""
-        return core_model.core_model(self)
+        with _ONE_HANDLE:
+            if "core" not in vars(self):
+                vars(self)["core"] = core_model.core_model(self)
+            handle: Model = vars(self)["core"]
+            return handle
 
     @cached_property
     def flat_set(self) -> FlatSet:
