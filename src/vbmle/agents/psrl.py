@@ -43,13 +43,16 @@ class PSRL(ModelAgent):
         When to draw again: at every step, or only when the information has doubled; in between the
         policy in force is played.
     sampler : {"auto", "dirichlet", "hit-and-run"}, default "auto"
-        "dirichlet" is exact and needs a tabular model without p_min; "hit-and-run" is a Markov chain for any model;
-        "auto" is the first that fits. Where theta is one of the candidates, draws are exact too.
+        "dirichlet" is exact and needs a tabular model without p_min; "hit-and-run" is a Markov chain for any
+        mixture; "auto" is the first that fits. Where theta is one of the candidates, draws are exact too.
     thinning : int, default 10
         Steps of the chain per free coordinate between two draws; at least 1.
     seed : int, default 0
         Seeds everything that the agent draws for itself: the draws from the
         posterior. The world's luck has its own seed.
+    on_impossible : {"raise", "skip", "widen"}, default "raise"
+        What to do with an observed transition that the model calls impossible: refuse it, note it without learning
+        from it, or give its pair (s, a) a small chance of anything from then on.
 
     Raises
     ------

@@ -60,6 +60,9 @@ class RBMLE(ModelAgent):
     update : {"every-step", "doubling"}, default "doubling"
         When to solve again: at every step, or only when the visits of a pair (s, a) have doubled; in between
         the policy in force is played.
+    on_impossible : {"raise", "skip", "widen"}, default "raise"
+        What to do with an observed transition that the model calls impossible: refuse it, note it without learning
+        from it, or give its pair (s, a) a small chance of anything from then on.
 
     Raises
     ------

@@ -55,6 +55,9 @@ class UCRL2(ModelAgent):
         The balls hold together with probability 1 - delta; strictly between 0 and 1.
     radius_scale : float, default 1.0
         Multiplies the radii; at least 0. Smaller explores less; only 1 has the proof.
+    on_impossible : {"raise", "skip", "widen"}, default "raise"
+        What to do with an observed transition that the model calls impossible: refuse it, note it without learning
+        from it, or give its pair (s, a) a small chance of anything from then on.
 
     Raises
     ------

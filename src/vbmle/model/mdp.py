@@ -60,7 +60,8 @@ class LinearMixtureMDP:
     initial : (S,) array, optional
         Distribution of the first state; uniform by default.
     domain : {"polytope", "simplex", "vertices"}, default "polytope"
-        The whole feasible set P; P with theta >= 0 and sum theta = 1; or one of the d base models, with all the weight.
+        The whole feasible set P; P with theta >= 0 and sum theta = 1; or "vertices", where theta is one of the d base
+        models: all weight on one of them.
     normalise_reward : bool, default False
         Map rewards linearly to [0, 1] instead of refusing others. Planning and estimation then work with the mapped
         reward, r = (user's r - reward_offset) / reward_scale; regret is reported in the user's units.
