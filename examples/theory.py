@@ -37,7 +37,7 @@ def run(world: vbmle.World, steps: int, seed: int, thetas: bool = False) -> vbml
 
 
 def draw_bounds(world: vbmle.World, trials: int, steps: int, path: Path) -> None:
-    """Figure 2b and its kin: what is bounded, over trials, and the bound."""
+    """Figure 2b and figures like it: what is bounded, over trials, and the bound."""
     traces = [theory.trace(run(world, steps, seed), delta=DELTA) for seed in range(trials)]
     panels = {
         "error": (r"$|\theta^* - \theta^{MLE}_t|^2_{A_t}$ (Figure 2b)", r"$\beta_t$"),

@@ -60,8 +60,8 @@ def misplaced_imports(path: Path) -> list[str]:
     wrong = []
     for name in sorted(imported_modules(path)):
         parts = name.split(".")
-        if parts[0] == "numba" and here != "kernels":
-            wrong.append("numba, which only vbmle.kernels may import")
+        if parts[0] == "ctypes" and here != "core":
+            wrong.append("ctypes, which only vbmle.core may import")
         if parts[0] != "vbmle":
             continue
         # `from vbmle import plan` goes through the front door, which knows every module: for the top alone.
@@ -83,19 +83,20 @@ def test_the_tree_that_is_shown_is_the_tree_there_is():
 
 
 def test_no_two_layers_have_a_file_of_one_name():
-    """A name leads to one file. A kernel file may share the name of the module that calls it."""
+    """A name leads to one file."""
     names: dict[str, str] = {}
     for path in source_files():
-        if path.name.startswith("__") or dotted(path)[1] == "kernels":
+        if path.name.startswith("__"):
             continue
         assert path.name not in names, f"{path.relative_to(PACKAGE)} and {names[path.name]}"
         names[path.name] = str(path.relative_to(PACKAGE))
 
 
 def test_where_things_are_names_files_that_exist():
-    table = re.findall(r"^\| [^|`]+(?:`[^`]+`)?[^|`]* \| `([\w/]+\.py)`", CONTRIBUTING, re.MULTILINE)
+    table = re.findall(r"^\| [^|`]+(?:`[^`]+`)?[^|`]* \| `([\w/]+\.(?:py|cpp))`", CONTRIBUTING, re.MULTILINE)
     assert len(table) == 14
-    assert [name for name in table if not (PACKAGE / name).exists()] == []
+    homes = [(ROOT if name.startswith("core/src") else PACKAGE) / name for name in table]
+    assert [str(path) for path in homes if not path.exists()] == []
 
 
 @pytest.mark.parametrize(
@@ -109,9 +110,9 @@ def test_where_things_are_names_files_that_exist():
         ("agents/base.py", "from . import other", []),
         ("agents/__init__.py", "from ..report import page", ["vbmle.report.page"]),
         ("model/mdp.py", "def f():\n    import vbmle.report.page", ["vbmle.report.page"]),
-        ("model/mdp.py", "import numba", ["numba, which only vbmle.kernels may import"]),
-        ("model/mdp.py", "from numba import njit", ["numba, which only vbmle.kernels may import"]),
-        ("kernels/lu.py", "from numba import njit", []),
+        ("model/mdp.py", "import ctypes", ["ctypes, which only vbmle.core may import"]),
+        ("model/mdp.py", "from ctypes import c_void_p", ["ctypes, which only vbmle.core may import"]),
+        ("core/lu.py", "from ctypes import c_void_p", []),
         ("newcomer.py", "", ["newcomer has no layer: give it a line in the tree of CONTRIBUTING.md"]),
     ],
 )
@@ -174,15 +175,3 @@ def test_the_example_on_the_first_page_runs(tmp_path: Path):
 def test_the_two_commands_are_there_and_named(target: str):
     assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(), re.MULTILINE)
     assert f"make {target}" in (ROOT / "README.md").read_text()
-
-
-@pytest.mark.parametrize("path", sorted((PACKAGE / "kernels").glob("*.py")), ids=lambda path: path.stem)
-def test_the_cache_of_kernels_sees_every_import_among_them(path: Path):
-    """What the hash of a kernel file follows is what the file imports: an edit below never goes unseen."""
-    from vbmle.kernels.jit import _IMPORT
-
-    names = {name.removeprefix("vbmle.kernels.") for name in imported_modules(path)}
-    truth = {
-        name.partition(".")[0] for name in names if (path.parent / f"{name.partition('.')[0]}.py").exists()
-    }
-    assert set(_IMPORT.findall(path.read_text())) == truth

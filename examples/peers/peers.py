@@ -61,7 +61,7 @@ AGENTS: dict[str, tuple[str, dict[str, Any]]] = {
     "posterior sampling": ("PSRL", {}),
     "Q-learning": ("QLearning", {}),
     "Q-learning, epsilon .1": ("QLearning", {"epsilon": 0.1}),
-    "DQN, as it comes": (DQN, {}),
+    "DQN, defaults": (DQN, {}),
     "DQN, set up": (
         DQN,
         {"learning_rate": 1e-3, "train_freq": 1, "target_update_interval": 500, "unit_rewards": True},
@@ -74,7 +74,7 @@ LOOKS = {
     "posterior sampling": (GREEN, "-."),
     "Q-learning": (ORANGE, "-"),
     "Q-learning, epsilon .1": (ORANGE, "--"),
-    "DQN, as it comes": (RED, "--"),
+    "DQN, defaults": (RED, "--"),
     "DQN, set up": (RED, "-"),
 }
 

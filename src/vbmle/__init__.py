@@ -11,7 +11,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from vbmle import testing, theory, worlds
     from vbmle.agents.base import Agent
+    from vbmle.agents.belief import Belief
+    from vbmle.agents.feel_good import FeelGoodSampling
+    from vbmle.agents.information_directed import InformationDirected
+    from vbmle.agents.informed_vbmle import InformedVBMLE, recommended
     from vbmle.agents.maximum_likelihood import MaximumLikelihood
+    from vbmle.agents.omle import OMLE
     from vbmle.agents.oracle import Oracle
     from vbmle.agents.psrl import PSRL
     from vbmle.agents.q_learning import QLearning
@@ -35,12 +40,17 @@ if TYPE_CHECKING:
 _HOME = {
     "Agent": "vbmle.agents.base",
     "ApproximateVBMLE": "vbmle.agents.vbmle",
+    "Belief": "vbmle.agents.belief",
     "Client": "vbmle.serve.client",
     "Drive": "vbmle.gym",
     "Estimate": "vbmle.estimation.likelihood",
+    "FeelGoodSampling": "vbmle.agents.feel_good",
     "History": "vbmle.simulation",
+    "InformationDirected": "vbmle.agents.information_directed",
+    "InformedVBMLE": "vbmle.agents.informed_vbmle",
     "LinearMixtureMDP": "vbmle.model.mdp",
     "MaximumLikelihood": "vbmle.agents.maximum_likelihood",
+    "OMLE": "vbmle.agents.omle",
     "Oracle": "vbmle.agents.oracle",
     "PSRL": "vbmle.agents.psrl",
     "Plan": "vbmle.planning.planner",
@@ -67,6 +77,7 @@ _HOME = {
     "plan": "vbmle.planning.planner",
     "plan_known": "vbmle.planning.planner",
     "read_log": "vbmle.model.from_files",
+    "recommended": "vbmle.agents.informed_vbmle",
     "simulate": "vbmle.simulation",
     "testing": "vbmle.testing",
     "theory": "vbmle.theory",
@@ -76,6 +87,7 @@ _HOME = {
 }
 
 __all__ = [
+    "OMLE",
     "PSRL",
     "RBMLE",
     "UCLK",
@@ -84,10 +96,14 @@ __all__ = [
     "VBMLE",
     "Agent",
     "ApproximateVBMLE",
+    "Belief",
     "Client",
     "Drive",
     "Estimate",
+    "FeelGoodSampling",
     "History",
+    "InformationDirected",
+    "InformedVBMLE",
     "LinearMixtureMDP",
     "MaximumLikelihood",
     "Oracle",
@@ -110,6 +126,7 @@ __all__ = [
     "plan",
     "plan_known",
     "read_log",
+    "recommended",
     "simulate",
     "testing",
     "theory",

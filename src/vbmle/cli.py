@@ -72,7 +72,12 @@ def _say(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
-app = typer.Typer(cls=OneLine, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
+app = typer.Typer(
+    cls=OneLine,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
 
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Where records are.")]
 Out = Annotated[Path, typer.Option(metavar="DIR", help="Where records, figures, tables and the page go.")]
@@ -83,8 +88,21 @@ Horizon = Annotated[int | None, typer.Option(metavar="T", help="Steps in each tr
 Jobs = Annotated[int | None, typer.Option(metavar="N", help="Processes; by default one per processor.")]
 
 
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from vbmle.experiments.resume_key import version_of
+
+        print(f"vbmle {version_of('vbmle')}")
+        raise typer.Exit
+
+
+Version = Annotated[
+    bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and leave.")
+]
+
+
 @app.callback(invoke_without_command=True)
-def main(context: typer.Context) -> None:
+def main(context: typer.Context, version: Version = False) -> None:
     """Learning to control systems whose behaviour is an unknown mix of known models."""
     if context.invoked_subcommand is None:
         print(context.get_help())
@@ -152,7 +170,7 @@ def compare(
     out: Out = Path("compare"),
     jobs: Jobs = None,
 ) -> None:
-    """Run all agents, as they come and tuned; ends in DIR/comparison.md and the page. Run again to resume."""
+    """Run all agents, default and tuned; ends in DIR/comparison.md and the page. Run again to resume."""
     from vbmle.experiments.suites import compare as plan
     from vbmle.report.pages.compare_page import write
 
@@ -162,6 +180,31 @@ def compare(
     failures += _records(plan.comparison(chosen, size), out, _home(jobs))
     _report(out)
     print((page := write(out, chosen)).read_text())
+    _say(f"see {page}")
+    _name(failures)
+
+
+@app.command()
+def league(
+    quick: Annotated[bool, typer.Option("--quick", help="Few trials and steps: a first look.")] = False,
+    out: Out = Path("league"),
+    jobs: Jobs = None,
+    trials: Trials = None,
+) -> None:
+    """Run all agents in worlds of many kinds, each against the best; ends in DIR/league.md. Run again to resume."""
+    from vbmle.experiments.suites import league as plan
+    from vbmle.report.pages.league_page import write
+
+    size = plan.QUICK if quick else plan.FULL
+    if trials is not None:
+        size = size._replace(trials=trials)
+    failures = _records(plan.experiments(size), out, _home(jobs))
+    try:
+        page = write(out)
+    except ValueError as error:  # every trial of some agent failed
+        _name([*failures, str(error)])
+        return
+    print(page.read_text())
     _say(f"see {page}")
     _name(failures)
 
@@ -185,6 +228,32 @@ def bench(
     code = launch(out, quick)
     if code:
         raise typer.Exit(code)
+
+
+@app.command()
+def play(
+    out: Annotated[Path, typer.Option(metavar="FILE.html", help="Where the page goes.")] = Path(
+        "playground.html"
+    ),
+    model: Annotated[
+        Path | None, typer.Option(metavar="MODEL.npz", help="A model of your own, by LinearMixtureMDP.save.")
+    ] = None,
+    theta: Annotated[str | None, typer.Option(metavar="W", help="Its true weights, as in .2,.3,.5.")] = None,
+    show: Annotated[bool, typer.Option("--open/--no-open", help="Open the page in the browser.")] = True,
+) -> None:
+    """Write the playground: one offline page on which a bias towards value can be seen at work."""
+    import webbrowser
+
+    from vbmle.play import write
+    from vbmle.play.scenes import read
+
+    try:
+        page = write(out, read(model, theta))
+    except (OSError, ValueError) as error:
+        raise InputError(str(error)) from error
+    _say(f"see {page}")
+    if show:
+        webbrowser.open(page.resolve().as_uri())
 
 
 @app.command()

@@ -1,4 +1,4 @@
-"""The agents: the contract on every kind of world, exact continuation, what they lose, what a step costs."""
+"""The likelihood agents: exact continuation, schedules, what they lose, what a step costs."""
 
 import subprocess
 import sys
@@ -11,51 +11,21 @@ import pytest
 from problems import play
 
 from vbmle import VBMLE, ApproximateVBMLE, MaximumLikelihood, World, plan, simulate
-from vbmle.agents.base import CountingAgent
-from vbmle.estimation.maximiser import goal
-from vbmle.kernels import search
-from vbmle.kernels.ascent import ascend, place
-from vbmle.kernels.layout import Objective
-from vbmle.testing import check_agent, example_models
+from vbmle.core.solver import Objective
+from vbmle.estimation.maximiser import POOL, Solver, goal
+from vbmle.testing import example_models
 from vbmle.worlds import closed_loop_trap, hypercube, random_network, riverswim
 
 EXAMPLES = example_models()
-AGENTS: list[type[CountingAgent]] = [VBMLE, ApproximateVBMLE, MaximumLikelihood]
+Kind = type[VBMLE] | type[ApproximateVBMLE] | type[MaximumLikelihood]
+AGENTS: list[Kind] = [VBMLE, ApproximateVBMLE, MaximumLikelihood]
 SEEDS = range(10)
 each_agent = pytest.mark.parametrize("agent", AGENTS)
 
 
-# ---- contract
-
-
-@pytest.mark.parametrize("name", EXAMPLES)
-@each_agent
-def test_the_contract_on_every_kind_of_world(agent: type[CountingAgent], name: str):
-    check_agent(agent, EXAMPLES[name], steps=60)
-
-
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda mdp: VBMLE(mdp, search="local"),
-        lambda mdp: VBMLE(mdp, bias="log", bias_scale=0.3, ridge=0.0),
-        lambda mdp: VBMLE(mdp, seed=5),
-        lambda mdp: VBMLE(mdp, search="few"),
-        lambda mdp: VBMLE(mdp, search="certified"),
-        lambda mdp: VBMLE(mdp, update="doubling"),
-        lambda mdp: ApproximateVBMLE(mdp, bias="log"),
-        lambda mdp: MaximumLikelihood(mdp, ridge=0.0),
-    ],
-    ids=["local", "log", "seed", "few", "certified", "doubling", "approximate, log", "no ridge"],
-)
-def test_the_contract_with_other_settings(make: Callable[[Any], Any]):
-    for name in ("tabular, a product of simplices", "hypercube, a cross-polytope"):
-        check_agent(make, EXAMPLES[name], steps=100)
-
-
 @pytest.mark.parametrize("name", ["raw one-hot features", "simplex mixture", "three-parameter river"])
 @each_agent
-def test_the_policy_is_optimal_for_theta(agent: type[CountingAgent], name: str):
+def test_the_policy_is_optimal_for_theta(agent: Kind, name: str):
     """a_t = argmax_a Q*(s_t, a; theta_t), in every state."""
     world = EXAMPLES[name]
     player, rng, state = agent(world.mdp), np.random.default_rng(0), 0
@@ -116,7 +86,7 @@ def test_another_process_goes_on_exactly_where_this_one_stopped(tmp_path: Path):
 
 
 @each_agent
-def test_a_file_is_refused_by_another_model_and_another_agent(agent: type[CountingAgent], tmp_path: Path):
+def test_a_file_is_refused_by_another_model_and_another_agent(agent: Kind, tmp_path: Path):
     path = tmp_path / "agent.npz"
     agent(riverswim(4).mdp).save(path)
     with pytest.raises(ValueError, match="was saved on another model"):
@@ -213,7 +183,7 @@ def test_without_bias_vbmle_is_maximum_likelihood():
         np.testing.assert_allclose(plain.theta, biased.theta, rtol=0.0, atol=1e-6)
 
 
-def regret(kind: type[CountingAgent], world: World, horizon: int, seeds: range = SEEDS) -> np.ndarray:
+def regret(kind: Kind, world: World, horizon: int, seeds: range = SEEDS) -> np.ndarray:
     return np.array([simulate(kind(world.mdp), world, horizon, seed=seed).regret[-1] for seed in seeds])
 
 
@@ -257,7 +227,7 @@ def test_the_approximation_learns_where_nothing_is_hidden():
 
 
 @each_agent
-def test_what_an_agent_carries_does_not_grow(agent: type[CountingAgent], tmp_path: Path):
+def test_what_an_agent_carries_does_not_grow(agent: Kind, tmp_path: Path):
     """The same arrays of the same shapes after 100 steps and after 2,000, once everything was seen."""
     world = riverswim(4, features="mixture")
     player, rng = agent(world.mdp), np.random.default_rng(0)
@@ -274,15 +244,12 @@ def test_what_an_agent_carries_does_not_grow(agent: type[CountingAgent], tmp_pat
     assert player.counts.num_observed == world.mdp.transitions.count
 
 
-def iterations(agent: CountingAgent, objective: Objective) -> int:
+def iterations(agent: VBMLE | MaximumLikelihood, objective: Objective) -> int:
     """How many iterations the solver takes from the agent's theta to the maximum of the objective."""
-    mdp, domain = agent.mdp, agent.mdp.flat_domain
-    free, states = int(domain.free_ptr[-1]), mdp.num_states
-    y, theta, p = np.empty(free), np.empty(mdp.dimension), np.empty(mdp.transitions.count)
-    place(domain, agent.theta.copy(), y)
-    plans = (agent.policy.copy(), np.empty((states, states)), np.empty(states))
-    active, active_counts = np.zeros(free, np.int64), np.zeros(len(mdp.polytope.blocks), np.int64)
-    return int(ascend(mdp.flat, domain, objective, y, theta, p, *plans, active, active_counts, 300)[3])
+    solver = Solver(agent.mdp)
+    solver.start(agent.theta.copy())
+    solver.climb(objective)
+    return int(solver._core.views["iterations"][0])
 
 
 @pytest.mark.parametrize("name", ["tabular, a product of simplices", "paper, larger than the simplex"])
@@ -296,32 +263,26 @@ def test_late_steps_take_no_more_iterations_than_early_ones(name: str, biased: b
         if t % 10 == 0 and (500 <= t < 1500 or t >= 9000):
             bias = agent.alpha() if isinstance(agent, VBMLE) else 0.0
             objective = goal(agent.counts, 1.0, bias, state)
-            assert objective.num_observed <= len(objective.observed) == world.mdp.transitions.count
+            assert agent.counts.num_observed <= len(agent.counts.core.observed) == world.mdp.transitions.count
             taken[t >= 9000].append(iterations(agent, objective))
         state = play(agent, world, 1, state, rng)
     assert np.mean(taken[True]) <= np.mean(taken[False]) + 0.5  # a whole iteration more would be a trend
 
 
-def test_a_global_search_tries_as_much_late_as_early(monkeypatch: pytest.MonkeyPatch):
-    """Apart from the first step: as many starts and other policies in every step, and never more maxima kept."""
-    tried: list[int] = []
-
-    def counted(kernel: Callable[..., int]) -> Callable[..., int]:
-        def call(*arguments: Any) -> int:
-            tried.append(len(arguments[5]))
-            return kernel(*arguments)
-
-        return call
-
-    monkeypatch.setattr(search, "try_starts", counted(search.try_starts))
-    monkeypatch.setattr(search, "try_switches", counted(search.try_switches))
+def test_a_global_search_tries_as_much_late_as_early():
+    """Apart from the first step: as many starts and other policies, now and then for ever, and never more maxima."""
     world, rng = riverswim(4), np.random.default_rng(0)
     agent = VBMLE(world.mdp)
     state = play(agent, world, 1, 0, rng)
-    work = []
-    for _ in range(1000):
-        tried.clear()
+    assert isinstance(agent._solver, Solver)
+    tried, kept, pool = [], [], agent._solver._core
+    for step in range(1000):
+        size, climbs = pool.size, pool.climbs
         state = play(agent, world, 1, state, rng)
-        work.append(sum(tried))
-    assert max(work[900:]) <= max(work[:100])
-    assert min(work) >= 1
+        assert pool.turn == step + 2
+        tried.append(pool.climbs - climbs - size)  # besides those from the maxima it has
+        kept.append(size)
+    assert max(kept) <= POOL
+    assert min(tried) >= 0
+    assert max(tried[900:]) <= max(tried[:100])
+    assert sum(climbs > 0 for climbs in tried[900:]) >= 25  # of a hundred steps: it goes on looking

@@ -1,17 +1,13 @@
 """PSRL: draws against the exact Dirichlet posterior and against numerical integration; when it draws."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 import pytest
-from scipy.optimize import brentq
 from scipy.stats import beta, kstest
 
 from vbmle import PSRL, LinearMixtureMDP, TransitionCounts, World, plan, simulate
 from vbmle.agents.posterior import Dirichlet, HitAndRun
-from vbmle.kernels.ascent import place
-from vbmle.kernels.sampling import LEAST, Posterior, crossing, excess, share_out
 from vbmle.testing import example_models
 from vbmle.worlds import closed_loop_trap, random_network, riverswim
 
@@ -50,44 +46,6 @@ def filled(mdp: LinearMixtureMDP, counts: Sequence[float]) -> TransitionCounts:
     table, values = TransitionCounts(mdp), np.array(counts, dtype=float)
     table.load_values(values, np.nonzero(values)[0])
     return table
-
-
-# ---- the ends of a slice
-
-
-@pytest.mark.parametrize("case", range(100))
-def test_slices_end_where_the_density_crosses_the_level(case: int):
-    """Against Brent's method; ends near probability 0, where the logarithm is steep, included."""
-    rng = np.random.default_rng([case, 4])
-    m = int(rng.integers(1, 6))
-    p, q = rng.dirichlet(np.ones(m + 1))[:m], rng.normal(size=m)
-    weight, level = rng.integers(1, 1000, m).astype(float), -float(rng.choice([1e-3, 0.5, 5.0, 40.0]))
-    for sign in (1.0, -1.0):
-        ratio = sign * q / p
-        bound = 1.0 / -ratio.min() if ratio.min() < 0.0 else 7.0
-        end = crossing(weight, q / p, m, level, sign, bound)
-        assert 0.0 < end <= bound
-
-        def f(t: float, weight: Any = weight, ratio: Any = ratio, level: float = level) -> float:
-            return float(weight @ np.log(np.maximum(1.0 + t * ratio, 1e-300)) - level)
-
-        if f(bound) >= 0.0:
-            assert end == bound
-        else:
-            peak = max(np.linspace(0.0, bound, 2001), key=f)
-            assert end == pytest.approx(brentq(f, peak, bound, xtol=1e-14), rel=1e-6)
-
-
-def test_excess_and_its_slope():
-    weight, ratio, t = np.array([2.0, 3.0]), np.array([0.5, -0.2]), 0.7
-    value, slope = excess(weight, ratio, 2, t, -1.0)
-    assert value == pytest.approx(2 * np.log(1.35) + 3 * np.log(0.86) + 1.0, abs=1e-14)
-    step = 1e-6
-    numeric = (excess(weight, ratio, 2, t + step, 0.0)[0] - excess(weight, ratio, 2, t - step, 0.0)[0]) / (
-        2 * step
-    )
-    assert slope == pytest.approx(numeric, rel=1e-8)
-    assert excess(weight, ratio, 2, 5.0, -1.0)[0] == -np.inf
 
 
 # ---- against the exact posterior of a table
@@ -132,7 +90,7 @@ def test_a_step_leaves_the_posterior_as_it_is(counts: Sequence[float]):
     moved = 0.0
     for k in range(runs):
         start = exact.draw(table, rng)
-        place(TABLE.flat_domain, start, sampler._y)
+        sampler._chain.y[...] = TABLE.core.place(start)
         after[k] = sampler.draw(table, rng)
         moved += float(np.abs(after[k] - start).max() > 1e-12)
     assert moved > 0.99 * runs
@@ -219,33 +177,6 @@ def test_the_chain_mixes_in_the_largest_world_of_the_paper(steps: int):
     sizes = [effective_size(x) for x in draws.T]
     assert min(sizes) >= 300
     assert max(NETWORK.mdp.constraints.violation(theta)[0] for theta in draws[::50]) < 1e-12
-
-
-def shares(mdp: LinearMixtureMDP) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Shares without their floor, rows divided by their slack, and the centre: of a P of one block."""
-    sampler, domain, y = HitAndRun(mdp, 1), mdp.flat_domain, np.zeros(int(mdp.flat_domain.free_ptr[-1]))
-    share_out(Posterior(*sampler._layout), domain, y)
-    rows = domain.rows.reshape(len(domain.offsets), len(y))
-    floor = LEAST * len(y) / len(rows)
-    return sampler._share - floor, rows / (rows @ y + domain.offsets)[:, None], y
-
-
-@pytest.mark.parametrize("mdp", [EXAMPLES["simplex mixture"].mdp, NETWORK.mdp], ids=["simplex", "network"])
-def test_shares_are_those_of_the_largest_ellipsoid_inside(mdp: LinearMixtureMDP):
-    """John: sum share a a' = M, sum share a = 0, no leverage a' M^-1 a above 1, and all shares add up to m."""
-    share, a, y = shares(mdp)
-    M = (a * share[:, None]).T @ a
-    leverage = np.einsum("ij,jk,ik->i", a, np.linalg.inv(M), a)
-    assert share.min() >= 0.0
-    assert share.sum() == pytest.approx(len(y), rel=1e-6)
-    assert leverage.max() < 1.1  # a hundred multiplications, not the limit
-    pull = share @ a
-    assert pull @ np.linalg.solve(M, pull) < 1e-2
-
-
-def test_the_faces_of_a_simplex_have_equal_shares():
-    share, _, _ = shares(EXAMPLES["simplex mixture"].mdp)
-    np.testing.assert_allclose(share, 2 / 3, rtol=0.0, atol=1e-6)
 
 
 # ---- the agent

@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 from vbmle import UCLK, UPACUCLK, LinearMixtureMDP, UCLKPlus, World, plan, simulate
+from vbmle.agents.triggers import EveryObservation
 from vbmle.agents.uclk import OptimisticAgent, log_det_radius, paper_radius, published_sweeps
 from vbmle.agents.uclk_plus import radii
 from vbmle.agents.upac_uclk import most_samples
 from vbmle.bench.obvious_uclk import ObviousUCLK
-from vbmle.testing import check_agent, example_models
+from vbmle.testing import example_models
 from vbmle.worlds import hypercube, random_network, riverswim
 
 EXAMPLES = example_models()
@@ -34,47 +35,25 @@ def walk(
     return path
 
 
+def replan(agent: OptimisticAgent) -> None:
+    """Plan now, with all that is known, whether it is due or not."""
+    agent._trigger = EveryObservation()
+    agent._plan_if_due()
+
+
 def feature(mdp: LinearMixtureMDP, row: int, V: np.ndarray) -> np.ndarray:
     """phi_V(s, a) from the dense model."""
     phi, at = mdp.transitions.phi, slice(mdp.transitions.indptr[row], mdp.transitions.indptr[row + 1])
     return np.asarray(phi[at].T @ V[mdp.transitions.successor[at]])
 
 
-# ---- contract
-
-
-@pytest.mark.parametrize("name", EXAMPLES)
-@each_agent
-def test_the_contract_on_every_kind_of_world(agent: Kind, name: str):
-    check_agent(agent, EXAMPLES[name], steps=60)
-
-
-@pytest.mark.filterwarnings("ignore:.*no feasible theta:RuntimeWarning")
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {"replan": "every-step"},
-        {"sweeps": 20},
-        {"radius_scale": 0.01, "replan": "every-step"},
-        {"radius_scale": 0.0},
-        {"delta": 0.5, "ridge": 0.01, "tolerance": 1e-3},
-    ],
-    ids=str,
-)
-@each_agent
-def test_the_contract_with_other_settings(agent: Kind, settings: dict[str, float]):
-    for name in (
-        "tabular, a product of simplices",
-        "hypercube, a cross-polytope",
-        "reward of the next state",
-    ):
-        check_agent(lambda mdp: agent(mdp, **settings), EXAMPLES[name], steps=60)  # type: ignore[arg-type]
+# ---- settings
 
 
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"replan": "often"}, "replan is 'often'; it needs one of 'doubling', 'every-step'"),
+        ({"update": "often"}, "update is 'often'; it needs one of 'every-step', 'doubling'"),
         ({"radius": "small"}, "radius is 'small'; it needs one of 'paper', 'logdet'"),
         ({"ridge": 0.0}, "ridge is 0.0; it needs a finite number above 0"),
         ({"delta": 1.0}, "delta is 1.0; it needs a number strictly between 0 and 1"),
@@ -86,6 +65,15 @@ def test_the_contract_with_other_settings(agent: Kind, settings: dict[str, float
 def test_bad_settings_are_refused(settings: dict[str, float], message: str):
     with pytest.raises(ValueError, match=message):
         UCLK(EXAMPLES["simplex mixture"].mdp, **settings)  # type: ignore[arg-type]
+
+
+@each_agent
+def test_a_setting_of_another_name_is_refused_in_one_line(agent: Kind):
+    mdp = EXAMPLES["simplex mixture"].mdp
+    with pytest.raises(TypeError, match="has no setting 'replan'; it is called 'update' now"):
+        agent(mdp, replan="every-step")
+    with pytest.raises(TypeError, match=r"has no setting 'ridges'$"):
+        agent(mdp, ridges=1.0)
 
 
 # ---- radii, by hand
@@ -142,13 +130,9 @@ def test_sums_of_uclk_are_those_of_the_definition(name: str):
         x = feature(mdp, row, V)
         sigma += np.outer(x, x)
         b += x * V[following]
-    known, domain = agent._regression, mdp.flat_domain
-    whole = np.zeros_like(sigma)
-    for k in range(len(domain.coord_ptr) - 1):
-        at = domain.coords[domain.coord_ptr[k] : domain.coord_ptr[k + 1]]
-        whole[np.ix_(at, at)] = known.sigma[domain.hessian_ptr[k] : domain.hessian_ptr[k + 1]].reshape(
-            len(at), -1
-        )
+    known, whole = agent._regression, np.zeros_like(sigma)
+    for block, part in zip(mdp.polytope.blocks, matrices(mdp, known.sigma), strict=True):
+        whole[np.ix_(block.coordinates, block.coordinates)] = part
     np.testing.assert_allclose(whole, sigma, rtol=1e-10, atol=1e-10)
     np.testing.assert_allclose(known.b, b, rtol=1e-10, atol=1e-10)
     np.testing.assert_allclose(known.estimate(), np.linalg.solve(sigma, b), rtol=0.0, atol=1e-8)
@@ -202,7 +186,7 @@ def test_a_sample_joins_the_first_level_where_it_is_new():
         levels[joined] += np.outer(x, x)
         held[joined] += 1
     assert len(levels) >= 3
-    for level, (sigma, known) in enumerate(zip(levels, agent._levels, strict=True), start=1):
+    for level, (sigma, known) in enumerate(zip(levels, agent._levels.regressions, strict=True), start=1):
         np.testing.assert_allclose(known.sigma.reshape(sigma.shape), sigma, rtol=1e-8)
         assert held[level - 1] <= most_samples(level, mdp.dimension, mdp.discount, 1.0)
 
@@ -216,7 +200,7 @@ def test_one_hot_features_reduce_to_counts(agent: Kind):
     rng, visits = np.random.default_rng(0), np.zeros(10)
     state = 0
     for _ in range(80):
-        player._due = False  # no plan comes between
+        player._trigger.decided()  # no plan comes between
         action = int(rng.integers(2))
         following = world.next_state(state, action, rng.random())
         player.observe(state, action, following)
@@ -229,19 +213,29 @@ def test_one_hot_features_reduce_to_counts(agent: Kind):
         _check_blocks(world.mdp, player._tilde.sigma, 1.0, visits, V**2)
     else:
         assert isinstance(player, UPACUCLK)
-        sigmas = np.array([level.sigma for level in player._levels])  # the levels share the visits among them
+        sigmas = np.array(
+            [level.sigma for level in player._levels.regressions]
+        )  # the levels share the visits among them
         _check_blocks(world.mdp, sigmas.sum(axis=0), len(sigmas), visits, V)
+
+
+def matrices(mdp: LinearMixtureMDP, flat: np.ndarray) -> list[np.ndarray]:
+    """The square matrices of all blocks, which lie one after another."""
+    sizes = [len(block.coordinates) for block in mdp.polytope.blocks]
+    ends = np.cumsum([size**2 for size in sizes])
+    return [part.reshape(k, k) for part, k in zip(np.split(flat, ends[:-1]), sizes, strict=True)]
 
 
 def _check_blocks(
     mdp: LinearMixtureMDP, sigma: np.ndarray, ridge: float, visits: np.ndarray, V: np.ndarray
 ) -> None:
-    domain = mdp.flat_domain
-    for row, block in enumerate(mdp.block_of_row):
+    parts = matrices(mdp, sigma)
+    for row, block in enumerate(mdp.block_of_pair):
         at = slice(mdp.transitions.indptr[row], mdp.transitions.indptr[row + 1])
         x = V[mdp.transitions.successor[at]]
-        found = sigma[domain.hessian_ptr[block] : domain.hessian_ptr[block + 1]].reshape(len(x), len(x))
-        np.testing.assert_allclose(found, ridge * np.eye(len(x)) + visits[row] * np.outer(x, x), rtol=1e-12)
+        np.testing.assert_allclose(
+            parts[block], ridge * np.eye(len(x)) + visits[row] * np.outer(x, x), rtol=1e-12
+        )
 
 
 # ---- plans
@@ -251,7 +245,7 @@ def _check_blocks(
 def test_every_step_is_that_of_the_obvious_version(size: tuple[int, int, int]):
     """Same world, same chance: V, policy and sums as NumPy and cvxpy have them."""
     world = random_network(*size, temperature=0.3, seed=5)
-    ours, theirs = UCLK(world.mdp, replan="every-step", sweeps=6), ObviousUCLK(world.mdp, sweeps=6)
+    ours, theirs = UCLK(world.mdp, update="every-step", sweeps=6), ObviousUCLK(world.mdp, sweeps=6)
     rng, state = np.random.default_rng(1), 0
     for _ in range(6):
         theirs.act(state)
@@ -274,10 +268,11 @@ def test_both_ways_to_the_fixed_point_agree(name: str, scale: float):
     world = EXAMPLES[name]
     agent = UCLK(world.mdp, radius_scale=scale, tolerance=1e-9)
     walk(agent, world, 80)
-    agent._due = True
+    replan(agent)
     fixed = agent.V.copy()
     assert agent._optimist.error_bound <= 1e-9
-    agent.settings["sweeps"], agent._due = 120, True
+    agent.settings["sweeps"] = 120
+    replan(agent)
     swept = agent.V
     assert agent._optimist.error_bound < 0.01
     assert (swept - fixed).min() >= -1e-8
@@ -290,7 +285,7 @@ def test_plans_double():
     agent, plans = UCLK(world.mdp), 0
     rng, state = np.random.default_rng(0), 0
     for _ in range(1500):
-        plans += agent._due
+        plans += agent._trigger.due()
         action = agent.act(state)
         following = world.next_state(state, action, rng.random())
         agent.observe(state, action, following)
@@ -316,7 +311,8 @@ def test_the_empty_set_is_told_and_the_nearest_theta_planned_for():
     agent = UCLK(world.mdp, radius_scale=1e-6)
     with pytest.warns(RuntimeWarning, match="no feasible theta is within the radius at t = 1; planning for"):
         walk(agent, world, 40)
-    agent._due, before = True, agent.empty_sets
+    before = agent.empty_sets
+    replan(agent)
     policy = agent.policy
     assert agent._optimist.empty
     assert agent.empty_sets == before + 1
@@ -331,7 +327,7 @@ def test_the_empty_set_is_told_and_the_nearest_theta_planned_for():
 
 def _misses(agent: Kind, world: World, steps: int, seed: int, **settings: float) -> int:
     """Plans of one run in which V falls below V* somewhere."""
-    player = agent(world.mdp, replan="every-step", **settings)  # type: ignore[arg-type]
+    player = agent(world.mdp, update="every-step", **settings)  # type: ignore[arg-type]
     best = plan(world.mdp, world.theta).V
     rng, missed = np.random.default_rng(seed), 0
     state = world.first_state(rng.random())
@@ -386,7 +382,7 @@ def test_thetas_are_those_that_were_chosen():
     world = random_network(5, 3, 4, temperature=0.2, seed=1)
     mdp, agent = world.mdp, UCLK(world.mdp, radius_scale=0.02)
     walk(agent, world, 200)
-    agent._due = True
+    replan(agent)
     thetas, V = agent.thetas, agent.V
     one = agent._sets()[0]
     Q = np.empty((5, 3))

@@ -1,94 +1,15 @@
-"""UCRL2: the inner maximum against linear programming, planning against a slow version, radius, episodes, optimism."""
+"""UCRL2: radius, episodes, optimism. Its plans are tested in tests/core/test_l1_balls.py."""
+
+from typing import Any
 
 import numpy as np
 import pytest
-from scipy.optimize import linprog
 
-from vbmle import UCRL2, LinearMixtureMDP, TransitionCounts, World, plan, simulate
-from vbmle.agents.episodes import Episodes
-from vbmle.kernels.l1_balls import best_mean, extended_value_iteration
+from vbmle import UCRL2, LinearMixtureMDP, World, plan, simulate
 from vbmle.testing import example_models
 from vbmle.worlds import riverswim
 
 EXAMPLES = example_models()
-
-
-def by_program(estimate: np.ndarray, gain: np.ndarray, radius: float) -> float:
-    """max <p, gain> with p a distribution and sum |p - estimate| <= radius, |.| split into two parts."""
-    m = len(estimate)
-    result = linprog(
-        np.concatenate([-gain, np.zeros(m)]),
-        A_ub=np.vstack(
-            [
-                np.hstack([np.eye(m), -np.eye(m)]),
-                np.hstack([-np.eye(m), -np.eye(m)]),
-                np.concatenate([np.zeros(m), np.ones(m)])[None, :],
-            ]
-        ),
-        b_ub=np.concatenate([estimate, -estimate, [radius]]),
-        A_eq=np.concatenate([np.ones(m), np.zeros(m)])[None, :],
-        b_eq=[1.0],
-        method="highs",
-    )
-    assert result.status == 0
-    return float(-result.fun)
-
-
-@pytest.mark.parametrize("case", range(60))
-def test_the_inner_maximum_is_that_of_a_linear_program(case: int):
-    rng = np.random.default_rng([case, 1])
-    m = int(rng.integers(1, 8))
-    estimate = rng.dirichlet(np.full(m, 0.5))
-    if case % 3 == 0:  # frequencies, some of them 0
-        estimate = rng.multinomial(5, estimate) / 5.0
-    gain = np.round(rng.random(m), 1 if case % 2 else 6)  # with ties
-    radius = float(rng.choice([0.0, 0.1, 0.7, 2.0, 5.0]))
-    order = rng.permutation(m)
-    found = best_mean(estimate, gain, radius, order, 0, m)
-    assert found == pytest.approx(by_program(estimate, gain, radius), abs=1e-9)
-    assert (np.diff(gain[order]) >= 0.0).all()
-
-
-def slow_iteration(
-    mdp: LinearMixtureMDP, estimate: np.ndarray, radius: np.ndarray, sweeps: int
-) -> np.ndarray:
-    """Extended value iteration in plain NumPy: sort, move radius/2 up to the best, take it from the worst."""
-    V, indptr = np.full(mdp.num_states, 1.0 / (1.0 - mdp.discount)), mdp.transitions.indptr
-    extra = mdp.transition_reward if len(mdp.transition_reward) else np.zeros(mdp.transitions.count)
-    for _ in range(sweeps):
-        Q = np.empty(mdp.num_states * mdp.num_actions)
-        for row in range(len(Q)):
-            span = slice(indptr[row], indptr[row + 1])
-            gain = extra[span] + mdp.discount * V[mdp.transitions.successor[span]]
-            order = np.argsort(-gain)
-            p = estimate[span][order].copy()
-            p[0] = min(1.0, p[0] + radius[row] / 2.0)
-            worst = len(p) - 1
-            while p.sum() > 1.0 + 1e-15 and worst > 0:
-                p[worst] = max(0.0, p[worst] - (p.sum() - 1.0))
-                worst -= 1
-            Q[row] = mdp.row_reward[row] + p @ gain[order]
-        V = Q.reshape(mdp.num_states, -1).max(axis=1)
-    return V
-
-
-@pytest.mark.parametrize(
-    "name", ["tabular, a product of simplices", "reward of the next state", "sparse mixture"]
-)
-@pytest.mark.parametrize("scale", [0.0, 0.3, 2.0])
-def test_planning_agrees_with_a_slow_version_within_its_promise(name: str, scale: float):
-    mdp, rng = EXAMPLES[name].mdp, np.random.default_rng(3)
-    indptr, count, states = mdp.transitions.indptr, mdp.transitions.count, mdp.num_states
-    estimate = np.concatenate([rng.dirichlet(np.ones(n)) for n in np.diff(indptr)])
-    radius = scale * rng.random(len(indptr) - 1)
-    for tolerance in (1e-3, 1e-8):
-        V, policy = np.full(states, 1.0 / (1.0 - mdp.discount)), np.zeros(states, np.int64)
-        work = (np.empty(states), policy, np.empty(count), np.arange(count))
-        error = extended_value_iteration(mdp.flat, estimate, radius, V, *work, tolerance, 100_000)
-        assert error <= tolerance
-        # gamma = .9: after 400 sweeps the slow version is off by at most .9^400 * 10 < 1e-17.
-        off = np.abs(V - slow_iteration(mdp, estimate, radius, 400)).max()
-        assert off <= error + 1e-11
 
 
 def test_without_a_radius_it_plans_for_the_frequencies():
@@ -134,35 +55,24 @@ def test_the_radius_is_the_published_one_on_the_known_support():
     assert radius[0] == 2.0
 
 
-def test_episodes_end_when_the_visits_of_a_pair_have_doubled():
-    """A pair played for ever: episodes start before visits 0, 1, 2, 4, 8, ..."""
-    episodes, starts = Episodes(riverswim(4).mdp), []
-    for n in range(40):
-        if episodes.over(3):
-            episodes.begin()
-            starts.append(n)
-        episodes.visits[3] += 1.0
-    assert starts == [0, 1, 2, 4, 8, 16, 32]
-
-
-def test_plans_are_made_when_episodes_start_and_not_else(monkeypatch: pytest.MonkeyPatch):
+def test_plans_are_made_when_episodes_start_and_not_else():
     world, made = riverswim(4), list[int]()
-    agent = UCRL2(world.mdp)
-    plain = agent._plan
-
-    def noted() -> None:
-        made.append(agent.counts.total)
-        plain()
-
-    monkeypatch.setattr(agent, "_plan", noted)
-    simulate(agent, world, 2000)
+    agent, rng, state = UCRL2(world.mdp), np.random.default_rng(0), 0
+    for _ in range(2000):
+        before = agent.decisions
+        action = agent.act(state)
+        if agent.decisions > before:
+            made.append(agent.counts.total)
+        following = world.next_state(state, action, rng.random())
+        agent.observe(state, action, following)
+        state = following
     pairs = world.mdp.num_states * world.mdp.num_actions
     # Each pair can end at most 1 + log2(visits) + 1 episodes.
     assert 5 < len(made) <= pairs * (2 + np.log2(2000))
     assert made == sorted(set(made))
 
 
-def optimistic_runs(runs: int, **settings: float) -> int:
+def optimistic_runs(runs: int, **settings: Any) -> int:
     """In how many runs, in random worlds of three states, V >= V* held in every state and every episode."""
     rng, good = np.random.default_rng(0), 0
     for k in range(runs):
@@ -192,10 +102,8 @@ def test_values_shrink_to_the_truth_with_data():
     """Counts of a million per pair: the optimistic value is near V*, and still above."""
     world = riverswim(4)
     agent = UCRL2(world.mdp)
-    counts, mdp = TransitionCounts(world.mdp), world.mdp
-    counts.load_values(np.round(1e6 * world.theta), np.arange(mdp.transitions.count))
-    agent.counts = counts
-    agent._episodes.visits[...] = 1e6
+    mdp = world.mdp
+    agent.counts.load_values(np.round(1e6 * world.theta), np.arange(mdp.transitions.count))
     agent.act(0)
     best = plan(mdp, world.theta).V
     # |V - V*| <= gamma/(1-gamma) * span/2 * radius, span <= 10.

@@ -16,7 +16,16 @@ from problems import draw, outside
 from rich.console import Console
 
 from vbmle import VBMLE, World, log_likelihood, plan, value_biased
-from vbmle.bench import certificates, large_models, paper_world, rivals, scaling, stopwatch, tabular
+from vbmle.bench import (
+    certificates,
+    discounts,
+    large_models,
+    paper_world,
+    rivals,
+    scaling,
+    stopwatch,
+    tabular,
+)
 from vbmle.bench.slsqp import Problem, Slsqp
 from vbmle.bench.speed_table import (
     MET,
@@ -70,21 +79,12 @@ def test_the_baseline_has_the_same_objective(world: World, seed: int):
 
 @each_world
 def test_the_gradient_of_the_baseline_is_ours(world: World):
+    from vbmle.core.parts_climbing import Probe
     from vbmle.estimation.maximiser import goal
-    from vbmle.kernels.objective import gradient, objective_value
 
     mdp, problem, theta = world.mdp, problem_in(world, 7), feasible(world, np.random.default_rng(7))
     ours = goal(problem.counts, problem.ridge, problem.bias, problem.state)
-    states = mdp.num_states
-    arrays = (
-        np.empty(mdp.transitions.count),
-        np.zeros(states, np.int64),
-        np.empty((states, states)),
-        np.zeros(states),
-    )
-    slope = np.empty(mdp.dimension)
-    objective_value(mdp.flat, ours, theta, *arrays)
-    gradient(mdp.flat, ours, theta, *arrays, np.zeros(states), slope)
+    slope = Probe(mdp.core).slope_at(ours, theta)
     found = Slsqp(mdp).objective(problem, theta)[1]
     np.testing.assert_allclose(found, slope, rtol=1e-8, atol=1e-8 * np.abs(slope).max())
 
@@ -263,13 +263,15 @@ def test_the_quick_bench_is_complete(quick: tuple[Path, str, str]):
     cases = {row["case"] for row in rows}
     assert {case.name for case in paper_world.CASES} | set(tabular.CASES) <= cases
     assert {row["section"] for row in rows} == {
-        module.SECTION for module in (paper_world, tabular, rivals, scaling, large_models, certificates)
+        module.SECTION
+        for module in (paper_world, tabular, rivals, scaling, discounts, large_models, certificates)
     }
     aimed = [(row["measure"], row["case"]) for row in rows if row["target"]]
     # 3 measures with a target at every size, one at three of the four; 2 tabular, time, certificates;
     # UCLK at two sizes against cvxpy, and two at (15,4); an update and its memory on two domains, planning at
-    # 1 + 2 * 4 sizes.
-    assert len(aimed) == len(set(aimed)) == 3 * 4 + 3 + 2 + 1 + 1 + 2 + 2 + 2 * 2 + 1 + 2 * 4
+    # 1 + 2 * 4 sizes; the first decision of every agent in models of three kinds.
+    first = len(catalogue.agents()) * len(discounts.KINDS)
+    assert len(aimed) == len(set(aimed)) == 3 * 4 + 3 + 2 + 1 + 1 + 2 + 2 + 2 * 2 + 1 + 2 * 4 + first
     for name in (*catalogue.agents(), "UCLK, every step"):
         assert sum(row["measure"].startswith(f"{name}: a step, in multiples") for row in rows) == len(
             rivals.STEPS

@@ -261,11 +261,34 @@ def test_states_out_of_reach_do_not_matter():
     assert not theory.confidence(counts, policy, state=2).certified
 
 
-def test_an_empty_set_and_a_large_model_are_refused():
+def test_an_empty_set_proves_nothing_and_says_so():
     world = small_world()
     counts = draw(world, 50, np.random.default_rng(0))
-    with pytest.raises(ValueError, match="the confidence set is empty"):
-        theory.certify(LikelihoodSet(counts, level=1.0), np.zeros(3, np.int64))
+    found = theory.certify(LikelihoodSet(counts, level=1.0), np.zeros(3, np.int64))
+    assert found.empty
+    assert not found.certified
+    assert found.rivals[:, 1:].all()
+    mdp = world.mdp
+    assert (found.V_low == mdp.row_reward.min() / (1.0 - mdp.discount)).all()
+    assert (found.V_high == mdp.row_reward.max() / (1.0 - mdp.discount)).all()
+
+
+def test_bounds_are_in_the_units_of_the_reward():
+    world = two_models()
+    models = [np.asarray(world.mdp.transition(theta)) for theta in np.eye(2)]
+    euros = 3.0 + 40.0 * world.mdp.row_reward.reshape(3, 2)
+    mdp = vbmle.LinearMixtureMDP.from_models(models, euros, 0.9, normalise_reward=True)
+    truth = vbmle.World(mdp, world.theta)
+    agent = vbmle.VBMLE(mdp)
+    vbmle.simulate(agent, truth, 300)
+    found, value = agent.confidence(), vbmle.plan(mdp, world.theta).V
+    euro_value = mdp.reward_scale * value + mdp.reward_offset / (1.0 - mdp.discount)
+    assert not found.empty
+    assert ((found.V_low <= euro_value + 1e-5) & (euro_value <= found.V_high + 1e-5)).all()
+    assert found.V_low.min() >= euros.min() / (1.0 - 0.9) - 1e-6
+
+
+def test_a_large_model_is_refused():
     ring = np.zeros((1001, 1, 1001), dtype=bool)
     ring[np.arange(1001), 0, (np.arange(1001) + 1) % 1001] = True
     large = vbmle.LinearMixtureMDP.tabular(ring, np.ones((1001, 1)), 0.9)

@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-from problems import Problem, clarabel, draw, outside, raw
+from problems import Problem, clarabel, draw, likelihood_gradient, outside, raw
 from scipy import sparse
 from scipy.optimize import linprog
 
-from vbmle import UCLK, LinearMixtureMDP, World, maximum_likelihood, plan, value_biased
-from vbmle.kernels import objective, value
-from vbmle.model import flatten, interior_points
+from vbmle import UCLK, LinearMixtureMDP, TransitionCounts, World, maximum_likelihood, plan, value_biased
+from vbmle.core.planning import Planner
+from vbmle.model import interior_points
 from vbmle.planning import planner
 from vbmle.testing import example_models
 from vbmle.worlds import queue, riverswim, taxi
@@ -16,16 +16,21 @@ from vbmle.worlds import queue, riverswim, taxi
 EXAMPLES = example_models()
 
 
-def many_states(domain: str, states: int = 1300, dimension: int = 4) -> World:
-    """Random sparse base models on one pattern, 20 rows of P for each state."""
+def many_states(domain: str, states: int = 1300, dimension: int = 4, lonely: int = 0) -> World:
+    """Random sparse base models on one pattern, 20 rows of P for each state; and states that nothing leads to."""
     rng = np.random.default_rng(0)
     rows = np.repeat(np.arange(4 * states), 5)
     columns = rng.integers(0, states, len(rows))
+    more = 4 * states + np.arange(4 * lonely), states + np.arange(4 * lonely) // 4
+    where = np.append(rows, more[0]), np.append(columns, more[1])
     models = [
-        sparse.csr_array((rng.dirichlet(np.ones(5), 4 * states).ravel(), (rows, columns)))
+        sparse.csr_array(
+            (np.append(rng.dirichlet(np.ones(5), 4 * states).ravel(), np.ones(4 * lonely)), where)
+        )
         for _ in range(dimension)
     ]
-    mdp = LinearMixtureMDP.from_models(models, rng.random((states, 4)), 0.9, domain=domain)
+    reward = np.vstack([rng.random((states, 4)), np.zeros((lonely, 4))])
+    mdp = LinearMixtureMDP.from_models(models, reward, 0.9, domain=domain)
     return World(mdp, rng.dirichlet(np.ones(dimension)))
 
 
@@ -101,12 +106,11 @@ def test_no_feasible_direction_raises_the_value_biased_objective(wide):
     assert outside(mdp, found.theta) <= 1e-9
 
     def f(theta: np.ndarray) -> float:
-        p = mdp.transitions.probabilities(theta)
-        V = np.zeros(mdp.num_states)
-        policy = np.zeros(mdp.num_states, np.int64)
-        value.modified_policy_iteration(mdp.flat, p, policy, V, np.empty_like(V), 1e-12, 20, 10**6)
-        seen = counts.values > 0.0
-        return float(counts.values[seen] @ np.log(p[seen]) - 0.5 * theta @ theta + 5.0 * V[3])
+        p, seen = mdp.transitions.probabilities(theta), counts.values > 0.0
+        by_sweeps = Planner(mdp.core, factors=False)
+        by_sweeps.p[...] = p
+        by_sweeps.iterate(1e-12, 10**6)
+        return float(counts.values[seen] @ np.log(p[seen]) - 0.5 * theta @ theta + 5.0 * by_sweeps.V[3])
 
     assert found.objective == pytest.approx(f(found.theta), rel=1e-9)
     step = 1e-6
@@ -119,56 +123,40 @@ def test_no_feasible_direction_raises_the_value_biased_objective(wide):
 # ---- features without a copy in the coordinates y
 
 
-def test_features_are_projected_as_they_are_needed(monkeypatch: pytest.MonkeyPatch):
-    """Above a thousand states the features in the coordinates y are not kept; all answers are the same."""
+def test_features_are_projected_as_they_are_needed():
+    """Above a thousand states the features in the coordinates y are not kept; all answers are the same.
 
-    def answers() -> list[np.ndarray]:
-        world = many_states("simplex", states=1010, dimension=3)
-        counts = draw(world, 30, np.random.default_rng(5))
-        agent = UCLK(world.mdp)
-        for state, action, following in [(0, 0, None), (7, 3, None)]:
-            successor = following or int(world.mdp.transitions.successor[4 * 5 * state + 5 * action])
-            agent.act(state)
-            agent.observe(state, action, successor)
-        return [maximum_likelihood(world.mdp, counts).theta, agent.policy.copy(), agent.thetas.copy()]
+    With ten states more, that nothing leads to, a model of a thousand is above.
+    """
+    states = 1000
 
-    without = answers()
-    monkeypatch.setattr(flatten, "FREE_STATES", 5000)
-    for one, two in zip(without, answers(), strict=True):
+    def answers(lonely: int) -> list[np.ndarray]:
+        world = many_states("simplex", states, 3, lonely)
+        counts, agent = TransitionCounts(world.mdp), UCLK(world.mdp)
+        rng = np.random.default_rng(5)
+        for transition in rng.integers(0, 4 * 5 * states - 100, 30):
+            pair = int(world.mdp.transitions.row_of[transition])
+            counts.add(*divmod(pair, 4), int(world.mdp.transitions.successor[transition]))
+        for pair in (0, 31):
+            agent.act(pair // 4)
+            agent.observe(*divmod(pair, 4), int(world.mdp.transitions.successor[5 * pair]))
+        thetas = agent.thetas.reshape(-1, 3)[: 4 * states]
+        return [maximum_likelihood(world.mdp, counts).theta, agent.policy[:states].copy(), thetas.copy()]
+
+    for one, two in zip(answers(0), answers(10), strict=True):
         np.testing.assert_allclose(one, two, rtol=0.0, atol=1e-7)
 
 
-# ---- sweeps instead of factors
+def test_models_of_many_states_are_climbed_without_copies():
+    """1,010 states, features not kept in y: no vertex of the simplex lies uphill of the maximum."""
+    world = many_states("simplex", states=1010, dimension=3)
+    counts = draw(world, 30, np.random.default_rng(5))
+    ours = maximum_likelihood(world.mdp, counts)
+    slope = likelihood_gradient(Problem("", world, counts, 1.0), ours.theta)
+    assert (slope - slope @ ours.theta).max() <= 1e-7 * max(1.0, np.abs(slope).max())
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
-def test_a_held_policy_is_worth_the_same_by_sweeps_and_by_factors(name: str):
-    world = EXAMPLES[name]
-    mdp, states = world.mdp, world.mdp.num_states
-    p, policy = mdp.transitions.probabilities(world.theta), np.arange(states) % mdp.num_actions
-    by_factors, by_sweeps = np.empty(states), np.zeros(states)
-    objective.held_value(mdp.flat, p, policy, np.empty((states, states)), by_factors)
-    objective.held_value(mdp.flat, p, policy, np.empty((0, 0)), by_sweeps)
-    np.testing.assert_allclose(by_sweeps, by_factors, rtol=0.0, atol=1e-10 / (1.0 - mdp.discount))
-
-
-@pytest.mark.parametrize("name", ["simplex mixture", "reward of the next state", "three-parameter river"])
-@pytest.mark.parametrize("kept", [True, False], ids=["features kept", "features projected"])
-def test_the_curvature_of_the_value_is_the_same_by_sweeps_and_by_factors(name: str, kept: bool):
-    world = EXAMPLES[name]
-    mdp, states = world.mdp, world.mdp.num_states
-    flat, free = mdp.flat, mdp.polytope.dimension
-    p, policy = mdp.transitions.probabilities(world.theta), np.arange(states) % mdp.num_actions
-    lu, V, w = np.empty((states, states)), np.empty(states), np.empty(states)
-    objective.held_value(flat, p, policy, lu, V)
-    objective.occupancy(flat, p, policy, lu, 0, w)
-    found = []
-    for factors in (lu, np.empty((0, 0))):
-        work, out = (np.empty((states, free)), np.empty((states, free))), np.empty((free, free))
-        seen = flat if kept else flat._replace(phi_free=np.zeros((0, 0)))
-        objective.value_hessian(seen, mdp.flat_domain, p, policy, factors, V, w, *work, out)
-        found.append(out)
-    np.testing.assert_allclose(found[1], found[0], rtol=0.0, atol=1e-5 * max(1.0, np.abs(found[0]).max()))
+# ---- sweeps instead of factors: see also tests/core/test_objective.py and tests/core/test_curvature.py
 
 
 @pytest.mark.parametrize("make", [taxi, lambda: queue(capacity=60), lambda: EXAMPLES["simplex mixture"]])
@@ -176,9 +164,9 @@ def test_the_search_finds_the_same_maximum_by_sweeps_and_by_factors(make, monkey
     world = make()
     counts = draw(world, 60, np.random.default_rng(6))
     found = []
-    for limit, size in ((1e12, world.mdp.num_states), (0.0, 0)):
+    for limit, factored in ((1e12, True), (0.0, False)):
         monkeypatch.setattr(planner, "CUBE_PER_TRANSITION", limit)
-        assert planner.room_for_factors(world.mdp).shape == (size, size)
+        assert planner.uses_factors(world.mdp) == factored
         found.append(value_biased(world.mdp, counts, 0, 4.0, search="global"))
     for one in found:
         assert one.converged
@@ -188,9 +176,7 @@ def test_the_search_finds_the_same_maximum_by_sweeps_and_by_factors(make, monkey
 def test_factors_are_kept_where_they_pay():
     """A policy's transitions over 1 - gamma against S^3; tables need them for the curvature of the value."""
     for world, factored in ((queue(), True), (taxi(), False), (riverswim(400), True)):
-        states = world.mdp.num_states
-        size = states if factored else 0
-        assert planner.room_for_factors(world.mdp).shape == (size, size)
+        assert planner.uses_factors(world.mdp) == factored
 
 
 def test_regret_needs_no_factors_of_many_states():

@@ -7,10 +7,13 @@ import pytest
 from sweeps import NETWORK, PLAIN, go, small
 
 import vbmle
-from vbmle.experiments import measures
+from vbmle import simulate
+from vbmle.agents.decision import Decision
+from vbmle.experiments import measures, playing
 from vbmle.experiments.spec import Choice, Recording
 from vbmle.experiments.store import Store, load
 from vbmle.report import world_runs
+from vbmle.worlds import random_network
 
 
 @pytest.mark.parametrize("horizon", [1, 2, 10, 99, 2500])
@@ -63,7 +66,7 @@ def test_log_records_are_rows_of_full_ones(tmp_path: Path):
         assert go(experiment, tmp_path / folder)[0].failures == []
     for one, two in zip(every.plan(), few.plan(), strict=True):
         full, part = Store(tmp_path / "every", every).read(one), Store(tmp_path / "few", few).read(two)
-        assert list(full.columns) == ["regret", "seconds", "distance", "mle_error"]
+        assert list(full.columns) == ["regret", "seconds", "trouble", "distance", "mle_error"]
         rows = two.steps - 1
         for name in ("regret", "distance"):
             np.testing.assert_array_equal(part.columns[name], full.columns[name][rows])
@@ -79,6 +82,56 @@ def test_the_report_reads_steps_and_columns(tmp_path: Path):
     runs = world.agents["plain"]
     np.testing.assert_array_equal(runs.steps, measures.log_spaced(60))
     assert runs.columns["distance"].shape == runs.regret.shape == (2, len(runs.steps))
-    assert world.facts == pytest.approx(measures.facts(experiment.plan()[0].make_world()))
+    assert world.facts == pytest.approx(measures.facts(playing.make_world(experiment.plan()[0])))
     weights = np.diff(runs.steps, prepend=0)
     assert np.mean(runs.seconds_per_step) == pytest.approx((runs.seconds * weights).sum() / (2 * 60))
+
+
+# Trouble
+
+
+def test_decisions_in_trouble_are_counted_row_by_row(tmp_path: Path):
+    """A radius of next to nothing leaves no theta: every plan is in trouble, and nobody is warned but the record."""
+    narrow = Choice("UCLK", {"radius_scale": 1e-9, "update": "every-step"})
+    world = Choice("random_network", {"states": 4, "actions": 2, "dimension": 4, "seed": 3})
+    agents = {"narrow": narrow, "plain": PLAIN}
+    every = small(name="every", worlds={"net": world}, agents=agents, horizon=40)
+    few = small(name="few", worlds={"net": world}, agents=agents, horizon=40, record=Recording("log"))
+    found = {}
+    for experiment in (every, few):
+        summary, _ = go(experiment, tmp_path)
+        assert not summary.failures
+        for trial in experiment.plan():
+            found[experiment.name, trial.agent] = Store(tmp_path, experiment).read(trial).columns["trouble"]
+    assert set(found["every", "narrow"]) <= {0.0, 1.0}
+    assert found["every", "narrow"][0] == 1.0
+    assert found["every", "narrow"].sum() > 20
+    assert found["few", "narrow"].max() > 1.0
+    assert found["every", "plain"].sum() == found["few", "plain"].sum() == 0.0
+
+
+def test_sums_between_rows_lose_nothing():
+    values, steps = np.arange(1.0, 21.0), np.array([1, 2, 5, 20])
+    np.testing.assert_array_equal(measures.sum_between(values, steps), [1.0, 2.0, 12.0, sum(range(6, 21))])
+
+
+def test_a_decision_counts_once_though_it_stands_for_many_steps():
+    """An agent that waits: steps without a decision of their own are in no trouble."""
+
+    class Waits:
+        """Decides in the first step, badly, and never again."""
+
+        decisions, last = 0, None
+        policy = np.zeros(3, np.int64)
+
+        def act(self, state: int) -> int:
+            self.decisions, self.last = 1, Decision("a plan", "stalled", converged=False)
+            return 0
+
+        def observe(self, state: int, action: int, next_state: int) -> None:
+            pass
+
+    world = random_network(3, 2, 2)
+    history = simulate(Waits(), world, 10, record=["trouble"])
+    assert history.trouble is not None
+    assert history.trouble.tolist() == [1.0] + 9 * [0.0]

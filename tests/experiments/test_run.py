@@ -15,7 +15,7 @@ from sweeps import NETWORK, PLAIN, fake, go, same, small
 
 import vbmle
 from vbmle.common.files import path_aside
-from vbmle.experiments import InputError, catalogue, progress
+from vbmle.experiments import InputError, catalogue, playing, progress
 from vbmle.experiments.compute import Workers
 from vbmle.experiments.progress import Bars, Lines
 from vbmle.experiments.run import Stopped, Summary, _keep, run_all
@@ -54,7 +54,7 @@ def test_a_seed_in_the_settings_is_left_alone():
     fixed = Choice("random_network", {**NETWORK.settings, "seed": 5})
     first, second = small(worlds={"net": fixed}, trials=2).plan()
     assert "world" not in first.seeds()
-    assert first.make_world().mdp.fingerprint() == second.make_world().mdp.fingerprint()
+    assert playing.make_world(first).mdp.fingerprint() == playing.make_world(second).mdp.fingerprint()
 
 
 def test_workers_agents_and_trials_do_not_change_the_others(tmp_path: Path):
@@ -108,8 +108,8 @@ def test_the_truth_is_told_to_those_who_need_it_and_the_recipe_says_so(monkeypat
 
     monkeypatch.setattr(catalogue, "agents", lambda: {"Oracle": Oracle})
     trial = small(agents={"o": Choice("Oracle", {"ridge": 2.0})}).plan()[0]
-    world = trial.make_world()
-    agent = trial.make_agent(world)
+    world = playing.make_world(trial)
+    agent = playing.make_agent(trial, world)
     assert isinstance(agent, Oracle)
     assert agent.told == world.theta.tolist()
     assert "vbmle.Oracle(w.mdp, theta=w.theta, ridge=2.0)" in trial.recipe()
@@ -185,7 +185,6 @@ def test_a_worker_with_other_code_is_told_and_nothing_is_kept_of_it(tmp_path: Pa
 def test_on_a_terminal_every_agent_has_a_bar_with_its_rate():
     screen = io.StringIO()
     with Bars(Console(file=screen, force_terminal=True, width=100)) as bars:
-        bars.preparing()
         bars.begin("one", {"plain": 2, "biased": 2}, {"plain": 0, "biased": 1})
         for agent in ("plain", "biased", "plain"):
             bars.finished(agent)

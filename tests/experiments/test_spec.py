@@ -39,7 +39,7 @@ def test_the_catalogue_has_every_public_agent_and_world():
             ["'lenght'", "did you mean 'length'?", "features"],
         ),
         ({"worlds": {"x": Choice("hypercube")}}, ["needs a value for 'dimension'"]),
-        ({"agents": {"a b": PLAIN, "a-b": PLAIN}}, ["'a b'", "'a-b'", "less alike"]),
+        ({"agents": {"a b": PLAIN, "a-b": PLAIN}}, ["'a b'", "'a-b'", "same folder name; rename one"]),
     ],
 )
 def test_specs_that_cannot_be_run_are_refused_in_one_line(changes: dict[str, object], words: list[str]):
@@ -62,7 +62,7 @@ def test_the_paper_experiment_is_the_papers():
     for label, choice in own.agents.items():
         agent = catalogue.agents()[choice.name](random_network(3, 2, 2).mdp, **choice.settings)
         assert agent.settings["ridge"] == 1.0, label
-    assert own.agents["UCLK"].settings["replan"] == "every-step"
+    assert own.agents["UCLK"].settings["update"] == "every-step"
     assert brief.plan()[0].seeds() == own.plan()[0].seeds()
     assert (brief.worlds, brief.agents) == (own.worlds, own.agents)
     assert full["distance"].horizon == 2500

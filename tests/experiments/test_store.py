@@ -10,8 +10,8 @@ import pytest
 from sweeps import NETWORK, fake, filled, go, small
 
 from vbmle.experiments import InputError, measures, spec
-from vbmle.experiments.spec import Choice, Recording
-from vbmle.experiments.store import DamagedError, ForeignError, Store, load
+from vbmle.experiments.spec import Choice, Recording, Trial
+from vbmle.experiments.store import DamagedError, ForeignError, OldError, Store, load
 
 
 def test_a_record_says_all_about_itself(tmp_path: Path):
@@ -162,6 +162,28 @@ def test_load_leaves_out_what_is_not_of_the_experiment(tmp_path: Path):
     damaged, foreign = results.left_out
     assert "damaged" in damaged
     assert foreign.endswith(": 4")  # two worlds, trials 1 and 2
+
+
+def older(store: Store, trial: Trial) -> None:
+    """The record of a trial as an earlier version wrote it."""
+    path = store.path(trial)
+    meta = json.loads(pl.read_parquet_metadata(path)["vbmle"]) | {"format": "vbmle-record-1"}
+    pl.read_parquet(path).write_parquet(path, metadata={"vbmle": json.dumps(meta)})
+
+
+def test_records_of_an_older_format_are_told_by_name(tmp_path: Path):
+    store = filled(tmp_path, small())
+    first, second = small().plan()
+    older(store, first)
+    with pytest.raises(OldError, match=r"an earlier version of vbmle \(vbmle-record-1, not vbmle-record-2\)"):
+        store.read(first)
+    (results,) = load(tmp_path)
+    assert [record.trial for record in results.records] == [second]
+    told = "records in the format of an earlier version of vbmle: 1"
+    assert results.left_out == [f"{told}; run again to make them anew"]
+    trials, lines = store.missing()
+    assert trials == [first]
+    assert lines == [f"{told}, set aside in {tmp_path / 'set-aside'} and run again"]
 
 
 def test_load_refuses_what_is_no_experiment(tmp_path: Path):

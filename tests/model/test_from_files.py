@@ -291,7 +291,7 @@ def test_observing_many_is_observing_one_by_one(number: int):
         one.observe(int(s), int(a), int(to))
     many.observe_many(*(part[:50] for part in path))
     many.observe_many(*(part[50:] for part in path))
-    first, second = one._snapshot(), many._snapshot()
+    first, second = one.snapshot(), many.snapshot()
     assert first.keys() == second.keys()
     for name in first:
         np.testing.assert_array_equal(first[name], second[name], err_msg=name)

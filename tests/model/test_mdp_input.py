@@ -120,7 +120,7 @@ BAD: dict[str, tuple[Any, str]] = {
         lambda: Mdp.from_models([MODELS[0], MODELS[1][:, :1]], REWARD, 0.9),
         r"models\[1\] has shape \(4, 1, 4\)",
     ),
-    "a model that is no distribution": (
+    "a model that is not a distribution": (
         lambda: Mdp.from_models([MODELS[0], spoiled(MODELS[1], 0.99)], REWARD, 0.9),
         r"models\[1\] sums to .* at \(s=3, a=1\)",
     ),
@@ -132,7 +132,7 @@ BAD: dict[str, tuple[Any, str]] = {
         lambda: Mdp.from_models([spoiled(MODELS[0], np.nan)], REWARD, 0.9),
         r"models\[0\] is nan",
     ),
-    "a sparse model that is no distribution": (
+    "a sparse model that is not a distribution": (
         lambda: Mdp.from_models([sparse.csr_array(spoiled(ROWS[0], 0.99))], REWARD, 0.9),
         r"models\[0\].*\(s=3, a=1\)",
     ),

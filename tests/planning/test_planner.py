@@ -10,7 +10,7 @@ from quantecon.markov import DiscreteDP
 from scipy import sparse
 
 from vbmle import LinearMixtureMDP, Plan, evaluate, plan, plan_known, value_iteration
-from vbmle.kernels import value
+from vbmle.core.planning import Planner
 from vbmle.testing import example_models
 
 EXAMPLES = example_models()
@@ -88,10 +88,11 @@ def optimal(P: np.ndarray, R: np.ndarray, discount: float) -> np.ndarray:
 
 def bellman(mdp: LinearMixtureMDP, theta: np.ndarray, V: np.ndarray) -> np.ndarray:
     """T V by the sweep that all iterative planners share."""
-    out = np.empty_like(V)
-    p = mdp.transitions.probabilities(np.asarray(theta))
-    value.sweep(mdp.flat, p, V, out, np.zeros(len(V), np.int64))
-    return out
+    planner = Planner(mdp.core, factors=False)
+    planner.theta[:], planner.V[:] = theta, V
+    planner.assemble()
+    planner.sweep()
+    return planner.next.copy()
 
 
 def assert_keeps_its_promise(result: Plan, exact: np.ndarray, tolerance: float, rounding: float) -> None:
@@ -391,12 +392,12 @@ def test_planning_for_a_known_model_refuses_what_is_no_model():
     moves, reward = np.full((2, 2, 2), 0.5), np.zeros((2, 2))
     wrong = moves.copy()
     wrong[1, 0] = [0.7, 0.7]
-    with pytest.raises(ValueError, match=r"transition is no distribution at \(s=1, a=0\)"):
+    with pytest.raises(ValueError, match=r"transition is not a probability distribution at \(s=1, a=0\)"):
         plan_known(wrong, reward, 0.9)
-    with pytest.raises(ValueError, match=r"transition is no distribution at \(s=1, a=0\)"):
+    with pytest.raises(ValueError, match=r"transition is not a probability distribution at \(s=1, a=0\)"):
         plan_known(sparse.csr_array(wrong.reshape(4, 2)), reward, 0.9)
     wrong[1, 0] = [1.5, -0.5]
-    with pytest.raises(ValueError, match="transition is no distribution"):
+    with pytest.raises(ValueError, match="transition is not a probability distribution"):
         plan_known(wrong, reward, 0.9)
     with pytest.raises(ValueError, match="transition has shape"):
         plan_known(moves, np.zeros((3, 2)), 0.9)

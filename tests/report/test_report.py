@@ -202,6 +202,42 @@ def test_the_summary_warns_of_missing_trials_and_of_tails():
     assert "2 ms in w" in text
 
 
+def troubled(losses: Losses, **counts: int) -> Results:
+    """Records in which every trial of these agents had so many decisions in trouble, all since the first row."""
+    results = made_up(losses)
+    records = []
+    for record in results.records:
+        trouble = np.zeros(record.trial.horizon)
+        trouble[-1] = counts.get(record.trial.agent, 0)
+        records.append(dataclasses.replace(record, columns=record.columns | {"trouble": trouble}))
+    return dataclasses.replace(results, records=records)
+
+
+def test_decisions_in_trouble_have_a_sentence_and_a_column(tmp_path: Path):
+    losses: Losses = {("one", "a"): [1.0, 2.0], ("one", "b"): [3.0, 4.0]}
+    made = section.build(troubled(losses, b=3))
+    told = [line for line in made.sentences if "in trouble" in line]
+    assert told == [
+        "Some decisions were in trouble (the solver did not converge, its certificate was not closed, or the "
+        "confidence set was empty): b in one (6 in 12 steps)."
+    ]
+    assert [row["trouble"] for row in made.tables[0].rows] == [0, 6]
+    assert made.tables[0].headings["trouble"] == "decisions in trouble"
+    page = write(saved(tmp_path, troubled(losses, b=3))).read_text()
+    assert "decisions in trouble" in page
+    assert "b in one (6 in 12 steps)" in page
+
+
+def test_without_trouble_there_is_neither(capsys: pytest.CaptureFixture[str]):
+    for results in (troubled({("one", "a"): [1.0]}), made_up({("one", "a"): [1.0]})):
+        made = section.build(results)
+        assert not any("trouble" in line for line in made.sentences)
+        assert "trouble" not in made.tables[0].headings
+        assert "trouble" not in made.tables[0].rows[0]
+        tables.show(made.tables[0].rows, tables.REGRET, "title")
+        assert "trouble" not in capsys.readouterr().out
+
+
 def test_the_summary_of_nothing_says_so():
     assert told({("w", "a"): [None]}) == "No trial is complete yet."
 

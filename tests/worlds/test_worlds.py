@@ -19,6 +19,7 @@ EXACT = 1e-10
 SAMPLES: dict[str, Any] = {
     "cliff_walking": worlds.cliff_walking,
     "closed_loop_trap": closed_loop_trap,
+    "two_suspects": worlds.two_suspects,
     "from_gymnasium": lambda: from_gymnasium("FrozenLake-v1", [0.9, 0.1]),
     "frozen_lake": frozen_lake,
     "hypercube": lambda: hypercube(4),

@@ -57,8 +57,9 @@ vb_status vb_certify(const vb_model* model, const vb_certificate_task* task, vb_
                      double* theta) {
     if (model == nullptr || task == nullptr || certificate == nullptr || theta == nullptr) return VB_BAD_ARGUMENT;
     const KnownModel& known = model->known;
-    const bool numbers = !std::isnan(task->best) && task->best < kInfinity && not_negative(task->tolerance);
-    if (!numbers || !objective_fits(known.model, *task) || !triangulation_fits(known.set, *task)) return VB_BAD_ARGUMENT;
+    const bool numbers = !vb::isnan(task->best) && task->best < kInfinity && not_negative(task->tolerance);
+    const bool fits = objective_fits(known.model, *task) && triangulation_fits(known.set, *task);
+    if (!numbers || !fits) return VB_BAD_ARGUMENT;
     if (!room_fits(known.model, known.set, *task)) return VB_OUT_OF_MEMORY;
     const Problem problem = {known.model, known.set, objective_of(*task)};
     Arena arena;

@@ -15,30 +15,58 @@ bool sizes_fit(const vb_known_model& d) {
     return d.reward != nullptr && (d.P == nullptr) != (d.pair_begin == nullptr);
 }
 
-bool pattern_fits(const vb_known_model& d) {
+// The pattern as planners read it: copied where it comes in whole numbers of another size.
+struct Pattern {
+    const Index* begin = nullptr;
+    const std::int32_t* successor = nullptr;
+};
+
+template <class Given>
+Status read_pattern(const vb_known_model& d, Arena& arena, Pattern& pattern) {
     const Index pairs = d.num_states * d.num_actions;
-    if (d.num_transitions < 0 || d.num_transitions >= kLargest) return false;
-    if (d.num_transitions > 0 && (d.successor == nullptr || d.p == nullptr)) return false;
-    if (d.pair_begin[0] != 0 || d.pair_begin[pairs] != d.num_transitions) return false;
+    const Given* begin = static_cast<const Given*>(d.pair_begin);
+    const Given* successor = static_cast<const Given*>(d.successor);
+    if (begin[0] != 0 || begin[pairs] != d.num_transitions) return Status::bad_argument;
+    Indices begins = arena.take<Index>(pairs + 1);
+    View<std::int32_t> successors = arena.take<std::int32_t>(sizeof(Given) == 4 ? 0 : d.num_transitions);
+    if (arena.failed()) return Status::out_of_memory;
+    bool rises = true;
     for (Index pair = 0; pair < pairs; ++pair) {
-        if (d.pair_begin[pair] > d.pair_begin[pair + 1]) return false;
+        begins[pair] = begin[pair];
+        rises = rises && begin[pair] <= begin[pair + 1];
     }
-    std::int32_t least = 0, most = 0;
+    begins[pairs] = begin[pairs];
+    if (!rises) return Status::bad_argument;
+    Given least = 0, most = 0;
     for (Index i = 0; i < d.num_transitions; ++i) {
-        least = d.successor[i] < least ? d.successor[i] : least;
-        most = d.successor[i] > most ? d.successor[i] : most;
+        least = successor[i] < least ? successor[i] : least;
+        most = successor[i] > most ? successor[i] : most;
+        if (sizeof(Given) != 4) successors[i] = static_cast<std::int32_t>(successor[i]);
     }
-    return least >= 0 && most < d.num_states;
+    if (least < 0 || most >= d.num_states) return Status::bad_argument;
+    pattern.begin = begins.data;
+    pattern.successor = sizeof(Given) == 4 ? static_cast<const std::int32_t*>(d.successor) : successors.data;
+    return Status::ok;
 }
 
-Model make_model(const vb_known_model& d) {
+Status find_pattern(const vb_known_model& d, Arena& arena, Pattern& pattern) {
+    if (d.P != nullptr) return Status::ok;
+    if (d.num_transitions < 0 || d.num_transitions >= kLargest) return Status::bad_argument;
+    if (d.num_transitions > 0 && (d.successor == nullptr || d.p == nullptr)) return Status::bad_argument;
+    if (d.index_bytes == 4) return read_pattern<std::int32_t>(d, arena, pattern);
+    if (d.index_bytes == 8) return read_pattern<Index>(d, arena, pattern);
+    return Status::bad_argument;
+}
+
+Model make_model(const vb_known_model& d, const Pattern& pattern) {
     Model model;
     model.num_states = d.num_states;
     model.num_actions = d.num_actions;
     model.num_pairs = d.num_states * d.num_actions;
     model.num_transitions = d.P == nullptr ? d.num_transitions : model.num_pairs * d.num_states;
     model.discount = d.discount;
-    model.successor = d.successor;
+    model.pair_begin = pattern.begin;
+    model.successor = pattern.successor;
     model.reward = d.reward;
     return model;
 }
@@ -53,16 +81,12 @@ vb_status vb_plan_known(const vb_known_model* data, double tolerance, vb_known_p
     plan->error_bound = kInfinity;
     if (plan->V == nullptr || plan->Q == nullptr || plan->policy == nullptr) return VB_BAD_ARGUMENT;
     if (!(tolerance > 0.0) || !sizes_fit(*data)) return VB_BAD_ARGUMENT;
-    Model model = make_model(*data);
-    if (!rewards_fit(model)) return VB_BAD_ARGUMENT;
     Arena arena;
-    if (data->P == nullptr) {
-        if (!pattern_fits(*data)) return VB_BAD_ARGUMENT;
-        Indices begin = arena.take<Index>(model.num_pairs + 1);
-        if (arena.failed()) return VB_OUT_OF_MEMORY;
-        for (Index pair = 0; pair <= model.num_pairs; ++pair) begin[pair] = data->pair_begin[pair];
-        model.pair_begin = begin.data;
-    }
+    Pattern pattern;
+    const Status given = find_pattern(*data, arena, pattern);
+    if (given != Status::ok) return code(given);
+    const Model model = make_model(*data, pattern);
+    if (!rewards_fit(model)) return VB_BAD_ARGUMENT;
     KnownPlan found{plan->V, plan->Q, plan->policy};
     const Status status = plan_known(model, data->P == nullptr ? data->p : data->P, tolerance, found);
     plan->error_bound = found.error;

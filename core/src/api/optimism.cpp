@@ -98,8 +98,10 @@ vb_status vb_optimist_get_view(vb_optimist* handle, vb_optimist_view* view) {
     if (handle == nullptr || view == nullptr) return VB_BAD_ARGUMENT;
     const Optimist& optimist = handle->optimist;
     const BestModels& models = optimist.models;
-    *view = {models.set->num_squares, models.set->most_free, optimist.V.data,     optimist.policy.data, optimist.theta.data,
-             optimist.p.data,         models.tight.data,     models.chosen.data,  &handle->plan};
+    const FeasibleSet& set = *models.set;
+    *view = {set.num_squares,     set.most_free,   optimist.V.data,   optimist.policy.data,
+             optimist.theta.data, optimist.p.data, models.tight.data, models.chosen.data,
+             &handle->plan};
     return VB_OK;
 }
 

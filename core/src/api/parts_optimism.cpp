@@ -43,7 +43,7 @@ vb_status vb_part_choose_models(vb_optimist* optimist, const double* V, double* 
 
 vb_status vb_part_best_mean(int64_t count, const double* estimate, const double* gain, double radius, int64_t* order,
                             double* value) {
-    if (count < 1 || estimate == nullptr || gain == nullptr || order == nullptr || value == nullptr) return VB_BAD_ARGUMENT;
+    if (count < 1 || !estimate || !gain || !order || !value) return VB_BAD_ARGUMENT;
     Arena arena;
     View<std::int32_t> place = arena.take<std::int32_t>(count);
     Vector sorted = arena.take<double>(count), gains = arena.take<double>(count);

@@ -7,7 +7,7 @@ namespace vb {
 namespace {
 
 constexpr double kAccuracy = 0.02;  // of the tolerance: how exactly the concave part is bounded
-constexpr double kTie = 1e-9;       // relative: edges of the same width up to this are taken in order, whatever rounding says
+constexpr double kTie = 1e-9;       // relative: edges that are as wide up to this are taken in order, not by rounding
 
 // One run: where it stands.
 struct Run {

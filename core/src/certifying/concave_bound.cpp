@@ -125,7 +125,7 @@ double line_search(const Along& along, const ConcaveBoundWork& work, double most
         const bool newton = at.first > -kInfinity && at.minus_second > 0.0;
         const double step = newton ? x + at.first / at.minus_second : low;
         const bool inside = low < step && step < high;
-        const bool settled = high - low <= kLineWidth * most || (inside && std::fabs(step - x) <= kLineWidth * most);
+        const bool settled = high - low <= kLineWidth * most || (inside && vb::fabs(step - x) <= kLineWidth * most);
         x = inside ? step : 0.5 * (low + high);
         if (settled) break;
     }

@@ -19,8 +19,8 @@ struct Vertices {
 
 Vertices make_vertices(Arena& arena, const Problem& problem, Index room);
 
-// Fills in all that belongs to y[count], from the policy that stands there, and counts the vertex. The objective there is
-// returned: minus infinity where something observed has probability 0.
+// Fills in all that belongs to y[count], from the policy that stands there, and counts the vertex. Returns the objective
+// there, minus infinity where something observed has probability 0.
 double add_vertex(const Problem& problem, Planner& planner, Vertices& vertices);
 
 }  // namespace vb

@@ -11,7 +11,7 @@ constexpr double kWidest = 1.0;     // the first radius tried; then halves
 double distance(const double* a, const double* b, Index n) {
     double square = 0.0;
     for (Index i = 0; i < n; ++i) square += (a[i] - b[i]) * (a[i] - b[i]);
-    return std::sqrt(square);
+    return vb::sqrt(square);
 }
 
 Index count_within(const NearFacets& near, Index facets, double radius) {

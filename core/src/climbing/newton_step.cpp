@@ -16,7 +16,7 @@ void stiffen(const Problem& problem, const Point& at, Index num_active, Workspac
     double weight = 0.0;  // at least the greatest curvature that value can add
     for (Index i = 0; i < m; ++i) {
         double total = 0.0;
-        for (Index j = 0; j < m; ++j) total += std::fabs(concave[i][j] - B[i][j]);
+        for (Index j = 0; j < m; ++j) total += vb::fabs(concave[i][j] - B[i][j]);
         weight = larger(weight, total);
     }
     for (Index k = 0; k < num_active; ++k) {

@@ -13,7 +13,7 @@ constexpr Index kOwnNumbers = 1 << 20;  // up to so many numbers each place keep
 
 double objective_at(const Pool& pool, Index k) { return pool.result[k][0]; }
 
-bool better(double reached, double known) { return reached > known + kTie * (1.0 + std::fabs(known)); }
+bool better(double reached, double known) { return reached > known + kTie * (1.0 + vb::fabs(known)); }
 
 void copy_place(Pool& pool, Index from, Index to) {
     copy(pool.y[from], pool.y.cols, pool.y[to]);
@@ -37,11 +37,11 @@ void copy_place(Pool& pool, Index from, Index to) {
 
 bool same_point(const Pool& pool, Index j, Index k) {
     const double f = objective_at(pool, j);
-    if (std::fabs(f - objective_at(pool, k)) > 1e-7 * (1.0 + std::fabs(f))) return false;
+    if (vb::fabs(f - objective_at(pool, k)) > 1e-7 * (1.0 + vb::fabs(f))) return false;
     double size = 1.0, distance = 0.0;
     for (Index i = 0; i < pool.y.cols; ++i) {
-        size = larger(size, std::fabs(pool.y[j][i]));
-        distance = larger(distance, std::fabs(pool.y[j][i] - pool.y[k][i]));
+        size = larger(size, vb::fabs(pool.y[j][i]));
+        distance = larger(distance, vb::fabs(pool.y[j][i] - pool.y[k][i]));
     }
     return distance <= kSame * size;
 }
@@ -129,8 +129,6 @@ Pool make_pool(Arena& arena, const Problem& problem, Index places, bool factors)
     if (problem.model.features.is_dense() && free <= kKeptCoordinates) pool.factors = arena.matrix(n, 2 * free * free);
     pool.p = arena.matrix(pool.own_evaluations ? n : 1, transitions);
     pool.lu = arena.take<double>(factors ? pool.p.rows * states * states : 0);
-    if (arena.failed()) return pool;
-    for (Index k = 0; k < n; ++k) copy(problem.set.center, problem.set.dimension, pool.theta[k]);
     return pool;
 }
 
@@ -162,6 +160,7 @@ Point point_at(Pool& pool, Workspace& work, Index k) {
 void climb_at(const Problem& problem, Pool& pool, Index k, Workspace& work) {
     Point point = point_at(pool, work, k);
     const Outcome outcome = climb(problem, point, work);
+    ++pool.climbs;
     if (double* own = pool.p[pool.own_evaluations ? k : 0]; point.p != own) {  // the line search exchanged them
         copy(point.p, pool.p.cols, own);
         work.trial_p.data = point.p;

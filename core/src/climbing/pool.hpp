@@ -11,6 +11,7 @@ namespace vb {
 struct Pool {
     Index places = 0;  // maxima that it can hold; place `places` is for scratch
     Index size = 1;    // maxima that it holds
+    Index climbs = 0;  // how often one has climbed, from wherever
     Matrix y, theta, V;          // (places + 1, free), (.., d), (.., S)
     Grid<Index> policy;          // (places + 1, S)
     Grid<Index> active;          // (places + 1, free)

@@ -9,7 +9,7 @@ double sum_one_by_one(const double* weight, const double* x, Index n) {
     double total = 0.0;
     for (Index i = 0; i < n; ++i) {
         if (x[i] <= 0.0) return -kInfinity;
-        total += weight[i] * std::log(x[i]);
+        total += weight[i] * vb::log(x[i]);
     }
     return total;
 }

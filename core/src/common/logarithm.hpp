@@ -1,4 +1,4 @@
-// A natural logarithm that loops can be vectorised over, exact to about one unit in the last place.
+// A natural logarithm that loops can be vectorised over, within two units in the last place.
 //
 // With x = 2^k (1 + f), sqrt(1/2) < 1 + f < sqrt(2), and s = f / (2 + f) it is log x = k log 2 + log(1 + f), where
 //
@@ -46,7 +46,7 @@ inline double log_ordinary(double x) {
 }
 
 // log of any x, by the C library where x is not ordinary
-inline double log_of(double x) { return is_odd(oddness(x)) ? std::log(x) : log_ordinary(x); }
+inline double log_of(double x) { return is_odd(oddness(x)) ? vb::log(x) : log_ordinary(x); }
 
 // sum of weight log x; minus infinity where an x is not positive
 double weighted_log_sum(const double* weight, const double* x, Index n);

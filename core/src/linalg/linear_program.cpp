@@ -36,7 +36,7 @@ LinearProgramWork make_linear_program_work(Arena& arena, Index free, Index facet
 
 LinearMaximum maximise(const Facets& facets, const double* c, double* y, LinearProgramWork& work, double enough) {
     const Index m = facets.free;
-    const double size = std::sqrt(dot(c, c, m));
+    const double size = vb::sqrt(dot(c, c, m));
     double eps = size;
     LinearMaximum found = {dot(c, y, m), false};
     QpSolution solution = {work.d.data, work.active.data, work.quadratic.multiplier.data, 0};

@@ -41,7 +41,7 @@ struct Pivots {
         const double inverse = 1.0 / entries[k];
         for (Index w = 0; w < Width; ++w) {
             const WholeLanes place = kPlaces + w * kLanes;
-            const Lanes rest = (place > k) & (place < cols) ? row.x[w] * inverse : Lanes{};
+            const Lanes rest = ((place > k) & (place < cols)) ? row.x[w] * inverse : Lanes{};
             scaled[k].x[w] = place == k ? Lanes{} + (1.0 - inverse) : rest;
             row.x[w] = place == k ? Lanes{} + inverse : row.x[w];
         }

@@ -56,11 +56,11 @@ void subtract_rows(Index rows, const double* a, Index a_stride, const Strip& str
 }
 
 // The same where fewer columns than a tile's are left: by way of a whole tile.
-void subtract_edge(Index rows, const double* a, Index a_stride, const Strip& strip, double* c, Index c_stride, Index cols) {
+void subtract_edge(const double* a, Index a_stride, const Strip& strip, Part<double> C) {
     alignas(32) double tile[kTileRows * kTileCols] = {};
-    for (Index i = 0; i < rows; ++i) copy(c + i * c_stride, cols, tile + i * kTileCols);
-    subtract_rows(rows, a, a_stride, strip, tile, kTileCols);
-    for (Index i = 0; i < rows; ++i) copy(tile + i * kTileCols, cols, c + i * c_stride);
+    for (Index i = 0; i < C.rows; ++i) copy(C[i], C.cols, tile + i * kTileCols);
+    subtract_rows(C.rows, a, a_stride, strip, tile, kTileCols);
+    for (Index i = 0; i < C.rows; ++i) copy(tile + i * kTileCols, C.cols, C[i]);
 }
 
 void subtract_strip(Part<double> C, Part<const double> A, const Strip& strip) {
@@ -69,7 +69,7 @@ void subtract_strip(Part<double> C, Part<const double> A, const Strip& strip) {
         if (C.cols == kTileCols) {
             subtract_rows(rows, A[i], A.stride, strip, C[i], C.stride);
         } else {
-            subtract_edge(rows, A[i], A.stride, strip, C[i], C.stride, C.cols);
+            subtract_edge(A[i], A.stride, strip, {C[i], rows, C.cols, C.stride});
         }
     }
 }
@@ -122,6 +122,28 @@ double long_dot(const double* x, const double* y, Index n) {
         four += load(x + j + 3 * kLanes) * load(y + j + 3 * kLanes);
     }
     return sum((one + two) + (three + four)) + dot(x + j, y + j, n - j);
+}
+
+Total total_of(const double* x, Index n) {
+    Total found{0.0, 0.0};
+    Index j = 0;
+    if (n >= 2 * kLanes) {
+        Lanes one = {}, two = {}, least = {};
+        for (; j + 2 * kLanes <= n; j += 2 * kLanes) {
+            const Lanes left = load(x + j), right = load(x + j + kLanes);
+            one += left;
+            two += right;
+            least = left < least ? left : least;
+            least = right < least ? right : least;
+        }
+        found.sum = sum(one + two);
+        for (Index k = 0; k < kLanes; ++k) found.least = smaller(least[k], found.least);
+    }
+    for (; j < n; ++j) {
+        found.sum += x[j];
+        found.least = smaller(x[j], found.least);
+    }
+    return found;
 }
 
 void multiply_rows(ConstMatrix M, const double* v, double* out) {

@@ -29,6 +29,13 @@ void subtract_product(Part<double> C, Part<const double> A, Part<const double> B
 // <x, y> where both are long
 double long_dot(const double* x, const double* y, Index n);
 
+// The sum of n numbers, and their least, or 0 where that is less; a NaN among them makes the sum one.
+struct Total {
+    double sum;
+    double least;
+};
+Total total_of(const double* x, Index n);
+
 // out = M v, for M of `out`'s length by `v`'s.
 void multiply_rows(ConstMatrix M, const double* v, double* out);
 

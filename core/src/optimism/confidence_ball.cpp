@@ -21,7 +21,8 @@ void times_inverse(ConstMatrix root, double* y, double* inner) {
 bool find_middle(const Block& block, ConstMatrix sigma, PlacedEllipsoid& placed, PlaceWork& work) {
     const Index k = block.num_coordinates, m = block.num_free;
     const ConstMatrix basis{block.basis, k, m};
-    const Matrix H{placed.H.data + block.first_free_square, m, m}, root{placed.root.data + block.first_free_square, m, m};
+    const Index at = block.first_free_square;
+    const Matrix H{placed.H.data + at, m, m}, root{placed.root.data + at, m, m};
     const Matrix product = sized(work.product, k, m), lower = sized(work.lower, m, m);
     double *middle = placed.middle.data + block.first_free, *away = work.away.data;
     fill(H.data, m * m, 0.0);
@@ -40,7 +41,8 @@ bool find_middle(const Block& block, ConstMatrix sigma, PlacedEllipsoid& placed,
 }
 
 // The nearest point of P in a block, into placed.near; room[number] becomes its square distance from the middle.
-QpStatus find_nearest(const Block& block, Index number, PlacedEllipsoid& placed, PlaceWork& work, SupportWork& support) {
+QpStatus find_nearest(const Block& block, Index number, PlacedEllipsoid& placed, PlaceWork& work,
+                      SupportWork& support) {
     const Ellipsoid ellipsoid = placed.in_block(block, number);
     double *slack = placed.slack.data + block.first_facet, *near = placed.near.data + block.first_free;
     facet_values(block.facets, block.facets.offsets, ellipsoid.middle, slack);

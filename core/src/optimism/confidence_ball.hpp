@@ -1,6 +1,6 @@
 // Ellipsoids |theta - estimate|^2 in Sigma <= radius^2 as P sees them: block by block, in the coordinates y.
 //
-// With theta = center + basis y in a block, H = basis' Sigma basis and middle = H^{-1} basis' Sigma (estimate - center),
+// With theta = center + basis y in a block, H = basis' Sigma basis, middle = H^{-1} basis' Sigma (estimate - center),
 //
 //     |theta - estimate|^2 = rest + |y - middle|^2 in H,
 //

@@ -7,10 +7,10 @@
 //     maximise <c, d>   subject to   d' H d <= room,   normals d + slack >= 0,      d = y - middle.
 //
 // Its Lagrangian in the ellipsoid alone is a quadratic program, d(s) = argmax s <c, d> - d' H d / 2 over the facets,
-// and d(s) is piecewise linear: while the same facets are active, d(s)' H d(s) = const + kappa s^2 with kappa the square
-// length of the part of c along those facets. So s is found by solving for it exactly on the active facets at hand,
-// until they repeat: no facets active is the closed form, kappa = 0 with multipliers that grow with s is a vertex of
-// P, which stays the answer for every larger s. Every s gives a proof: no point has more than
+// and d(s) is piecewise linear: while the same facets are active, d(s)' H d(s) = const + kappa s^2 with kappa the
+// square length of the part of c along those facets. So s is found by solving for it exactly on the active facets at
+// hand, until they repeat: no facets active is the closed form, kappa = 0 with multipliers that grow with s is a vertex
+// of P, which stays the answer for every larger s. Every s gives a proof: no point has more than
 // <c, d> + (room - d'Hd)/(2s).
 #pragma once
 
@@ -30,6 +30,9 @@ struct Ellipsoid {
 
 // d' H d
 double quadratic_form(ConstMatrix H, const double* d);
+
+// |y - middle|^2 in H - room; q = H (y - middle)
+double excess(const Ellipsoid& ellipsoid, const double* y, double* q);
 
 // c' H^{-1} c, with root = L^{-1} of H = L L'
 double square_length(ConstMatrix root, const double* c);

@@ -1,6 +1,6 @@
 // Extended value iteration: the best policy in the best model of a confidence set (optimism).
 //
-//     V(s) = max_a max_theta  R_theta(s,a) + gamma <phi_V(s,a), theta>,   theta in P, |theta - estimate|_Sigma <= radius,
+//     V(s) = max_a max_theta  R_theta(s,a) + gamma <phi_V(s,a), theta>, theta in P, |theta - estimate|_Sigma <= radius,
 //
 // a model of its own for every pair (s, a). Two ways to the fixed point: policy iteration over actions and models
 // together, which promises an error, or the published number of sweeps from 1/(1-gamma). Several ellipsoids mean their

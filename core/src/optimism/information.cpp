@@ -49,8 +49,8 @@ Information make_information(Arena& arena, const Model& model, const FeasibleSet
     return information;
 }
 
-// Whether growth has reached log 2 is a tie wherever counts have exactly doubled, and rounding decides it: keep the order
-// of these operations.
+// Whether growth exceeds log 2 is a tie wherever counts have exactly doubled, and rounding decides it: the order of
+// these operations is part of what an agent does.
 double add_transition(Information& information, Index transition) {
     const Index number = find_feature(information, transition);
     const Block& block = information.set->blocks[number];
@@ -68,7 +68,7 @@ double add_transition(Information& information, Index transition) {
         double* row = inverse[i];
         for (Index j = 0; j < k; ++j) row[j] -= image[i] * image[j] / ratio;
     }
-    information.growth[number] += std::log(ratio);
+    information.growth[number] += vb::log(ratio);
     if (information.growth[number] > information.enough[number]) information.due = 1;
     return square;
 }

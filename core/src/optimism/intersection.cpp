@@ -22,7 +22,7 @@ struct Progress {
 Progress progress(const IntersectionProblem& problem, const DualPoint& at) {
     Progress found;
     for (Index l = 0; l < problem.ellipsoids.size; ++l) {
-        found.slack += 0.5 * std::fabs(at.mu[l] * at.excess[l]);
+        found.slack += 0.5 * vb::fabs(at.mu[l] * at.excess[l]);
         found.worst = larger(found.worst, at.excess[l] / problem.ellipsoids[l].room);
     }
     return found;
@@ -154,23 +154,6 @@ bool falls_along(const IntersectionProblem& problem, IntersectionWork& work, QpW
     return false;
 }
 
-}  // namespace
-
-double excess(const Ellipsoid& ellipsoid, const double* y, double* q) {
-    const Index m = ellipsoid.H.rows;
-    double total = -ellipsoid.room;
-    for (Index i = 0; i < m; ++i) {
-        const double* row = ellipsoid.H[i];
-        double inner = 0.0;
-        for (Index j = 0; j < m; ++j) inner += row[j] * (y[j] - ellipsoid.middle[j]);
-        q[i] = inner;
-        total += inner * (y[i] - ellipsoid.middle[i]);
-    }
-    return total;
-}
-
-namespace {
-
 DualPoint make_dual_point(Arena& arena, Index ellipsoids, Index most_free) {
     DualPoint point;
     point.mu = arena.take<double>(ellipsoids);
@@ -205,7 +188,7 @@ double intersect(const IntersectionProblem& problem, IntersectionWork& work, QpW
     if (work.here.g == kInfinity) return kInfinity;
     for (int round = 0; round < kRounds; ++round) {
         const Progress now = progress(problem, work.here);
-        if (now.worst <= 1e-10 && now.slack <= kGap * (1.0 + std::fabs(work.here.g))) break;
+        if (now.worst <= 1e-10 && now.slack <= kGap * (1.0 + vb::fabs(work.here.g))) break;
         newton_step(work.here, problem.facets.free, work, qp);
         if (!falls_along(problem, work, qp)) {
             gradient_step(problem, work.here, work);  // projection can spoil Newton's direction, never this one

@@ -15,9 +15,6 @@
 
 namespace vb {
 
-// |y - middle|^2 in H - room; q = H (y - middle)
-double excess(const Ellipsoid& ellipsoid, const double* y, double* q);
-
 struct IntersectionProblem {
     const double* c;                  // (m,)
     View<const Ellipsoid> ellipsoids;
@@ -50,8 +47,8 @@ struct IntersectionWork {
 
 IntersectionWork make_intersection_work(Arena& arena, Index ellipsoids, Index most_free);
 
-// Starts at the weights work.here.mu, at least one above 0, and ends with the maximiser in work.here.y: the maximum is at
-// most <c, y> + the gap that is returned, which is infinite where no common point was found.
+// Starts at the weights work.here.mu, at least one above 0, and ends with the maximiser in work.here.y: the maximum is
+// at most <c, y> + the gap that is returned, which is infinite where no common point was found.
 double intersect(const IntersectionProblem& problem, IntersectionWork& work, QpWork& qp);
 
 }  // namespace vb

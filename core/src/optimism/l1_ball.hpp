@@ -20,7 +20,8 @@ struct RankedSuccessors {
     Index count = 0;
 
     RankedSuccessors of(Index first, Index last) const {
-        return {state + first, estimate + first, reward == nullptr ? nullptr : reward + first, gain + first, last - first};
+        double* own_reward = reward == nullptr ? nullptr : reward + first;
+        return {state + first, estimate + first, own_reward, gain + first, last - first};
     }
 };
 
@@ -29,5 +30,8 @@ void rank(RankedSuccessors& successors);
 
 // The maximum, for successors ranked by gain; at least one.
 double best_mean(const RankedSuccessors& successors, double radius);
+
+// p itself, in the order of the successors; `p` may be their gains.
+void best_weights(const RankedSuccessors& successors, double radius, double* p);
 
 }  // namespace vb

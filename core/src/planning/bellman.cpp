@@ -14,15 +14,55 @@ const double* expected_rewards(Planner& planner, const double* p) {
     return planner.reward.data;
 }
 
-void action_values_for(Planner& planner, const double* p, const double* reward, const double* V) {
+const double* rewards_at_hand(const Planner& planner) {
+    return planner.reward.empty() ? planner.model->reward : planner.reward.data;
+}
+
+namespace {
+
+// planner.Q of the pairs first .. last
+void some_action_values(Planner& planner, const double* p, const double* reward, const double* V, Index first, Index last) {
     const Model& model = *planner.model;
     double* Q = planner.Q.data;
     if (planner.full) {
-        multiply_rows({p, model.num_pairs, model.num_states}, V, Q);
+        multiply_rows({p + planner.begin(first), last - first, model.num_states}, V, Q + first);
     } else {
-        for (Index pair = 0; pair < model.num_pairs; ++pair) Q[pair] = planner.ahead(p, pair, V);
+        for (Index pair = first; pair < last; ++pair) Q[pair] = planner.ahead(p, pair, V);
     }
-    for (Index pair = 0; pair < model.num_pairs; ++pair) Q[pair] = reward[pair] + model.discount * Q[pair];
+    for (Index pair = first; pair < last; ++pair) Q[pair] = reward[pair] + model.discount * Q[pair];
+}
+
+bool is_broken(const Planner& planner, const double* p, Index pair) {
+    const Index begin = planner.begin(pair), n = planner.begin(pair + 1) - begin;
+    const Total found = total_of(p + begin, n);
+    if (planner.model->reward[pair] == -kInfinity && isfinite(found.sum)) return false;
+    return !(fabs(found.sum - 1.0) <= 1e-9 && found.least >= 0.0);
+}
+
+}  // namespace
+
+void action_values_for(Planner& planner, const double* p, const double* reward, const double* V) {
+    some_action_values(planner, p, reward, V, 0, planner.model->num_pairs);
+}
+
+Index broken_pair(const Planner& planner, const double* p) {
+    for (Index pair = 0; pair < planner.model->num_pairs; ++pair) {
+        if (is_broken(planner, p, pair)) return pair;
+    }
+    return -1;
+}
+
+Index checked_action_values(Planner& planner, const double* p, const double* V) {
+    const Model& model = *planner.model;
+    const double* reward = expected_rewards(planner, p);
+    for (Index first = 0; first < model.num_pairs; first += model.num_actions) {
+        const Index last = first + model.num_actions;
+        for (Index pair = first; pair < last; ++pair) {
+            if (is_broken(planner, p, pair)) return pair;
+        }
+        some_action_values(planner, p, reward, V, first, last);
+    }
+    return -1;
 }
 
 void action_values(Planner& planner, const double* p, const double* V) {
@@ -58,7 +98,7 @@ void lowest_best(const Model& model, const double* Q, Index* policy) {
         double best = Q[0];
         for (Index a = 1; a < actions; ++a) best = larger(best, Q[a]);
         Index chosen = 0;
-        while (!(best - Q[chosen] <= 1e-12 * (1.0 + std::fabs(best)))) ++chosen;
+        while (!(best - Q[chosen] <= 1e-12 * (1.0 + vb::fabs(best)))) ++chosen;
         policy[s] = chosen;
     }
 }

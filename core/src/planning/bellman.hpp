@@ -8,11 +8,20 @@ namespace vb {
 // R(s,a) of every pair at p: the model's own, or planner.reward where rewards depend on the next state.
 const double* expected_rewards(Planner& planner, const double* p);
 
+// What that returned last.
+const double* rewards_at_hand(const Planner& planner);
+
 // planner.Q = Q(s,a) of every pair, for V
 void action_values(Planner& planner, const double* p, const double* V);
 
 // The same for rewards R(s,a) that are known already.
 void action_values_for(Planner& planner, const double* p, const double* reward, const double* V);
+
+// The first pair whose probabilities are no distribution, or -1. Those of pairs that are not allowed need only be finite.
+Index broken_pair(const Planner& planner, const double* p);
+
+// Both at once, so that p is read once: planner.Q for V, unless a pair is broken, which is returned.
+Index checked_action_values(Planner& planner, const double* p, const double* V);
 
 // out = max_a Q and a greedy policy, the action in force kept where it ties; the range of out - V
 Range greedy(const Model& model, const double* Q, const double* V, double* out, Index* policy);

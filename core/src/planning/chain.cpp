@@ -58,26 +58,95 @@ void follow(Chain& chain, const Model& model, const double* p, const double* rew
     }
 }
 
+namespace {
+
+// States for which something is looked at that holds for all on average: every so many.
+Index sample_step(const Chain& chain) { return chain.num_states < 448 ? 1 + chain.num_states / 64 : 7; }
+
+}  // namespace
+
+void find_order(Chain& chain) {
+    if (chain.full != nullptr) return;
+    double forward = 0.0, backward = 0.0;
+    for (Index s = 0; s < chain.num_states; s += sample_step(chain)) {
+        for (Index i = chain.begin[s]; i < chain.end[s]; ++i) {
+            forward += chain.successor[i] > s ? chain.weight[i] : 0.0;
+            backward += chain.successor[i] < s ? chain.weight[i] : 0.0;
+        }
+    }
+    chain.descending = forward > backward;
+}
+
+double ordered_sweep(const Chain& chain, const double* gain, double* V) {
+    const Index states = chain.num_states, step = chain.descending ? -1 : 1;
+    double low = 0.0, high = 0.0;
+    for (Index k = 0, s = chain.descending ? states - 1 : 0; k < states; ++k, s += step) {
+        const double value = gain[s] + chain.ahead(s, V), change = value - V[s];
+        V[s] = value;
+        low = smaller(low, change);
+        high = larger(high, change);
+    }
+    double residual = 0.0, count = 0.0;
+    for (Index s = 0; s < states; s += sample_step(chain)) {
+        residual += gain[s] + chain.ahead(s, V) - V[s];
+        count += 1.0;
+    }
+    const double lift = residual / (count * (1.0 - chain.discount));
+    for (Index s = 0; s < states; ++s) V[s] += lift;
+    return chain.discount * (high - low);
+}
+
+void push_rest(const Chain& chain, double* rest, double* w) {
+    const Index states = chain.num_states, step = chain.descending ? 1 : -1;
+    for (Index k = 0, s = chain.descending ? 0 : states - 1; k < states; ++k, s += step) {
+        const double value = rest[s];
+        if (value == 0.0) continue;
+        rest[s] = 0.0;
+        w[s] += value;
+        chain.spread_from(s, value, rest);
+    }
+}
+
 void chain_sweep(const Chain& chain, const double* gain, const double* V, double* out) {
     for (Index s = 0; s < chain.num_states; ++s) out[s] = gain[s] + chain.ahead(s, V);
 }
 
-void chain_sweep_columns(const Chain& chain, const double* gain, const double* X, double* out) {
-    static_assert(kTogether == kLanes);
-    for (Index s = 0; s < chain.num_states; ++s) {
-        Lanes total = load(gain + s * kTogether);
-        if (chain.full != nullptr) {
-            const double* row = chain.full_row(s);
-            Lanes ahead = {};
-            for (Index j = 0; j < chain.num_states; ++j) ahead += row[j] * load(X + j * kTogether);
-            store(total + chain.discount * ahead, out + s * kTogether);
-            continue;
-        }
-        for (Index i = chain.begin[s]; i < chain.end[s]; ++i) {
-            total += chain.weight[i] * load(X + Index{chain.successor[i]} * kTogether);
-        }
-        store(total, out + s * kTogether);
+namespace {
+
+static_assert(kTogether == kLanes);
+
+// gain + gamma P_pi X in the row of one state
+Lanes row_of_columns(const Chain& chain, Index s, const double* gain, const double* X) {
+    Lanes total = load(gain + s * kTogether);
+    for (Index i = chain.begin[s]; i < chain.end[s]; ++i) {
+        total += chain.weight[i] * load(X + Index{chain.successor[i]} * kTogether);
     }
+    return total;
+}
+
+}  // namespace
+
+void ordered_sweep_columns(const Chain& chain, const double* gain, double* X, double* left) {
+    const Index states = chain.num_states, step = chain.descending ? -1 : 1;
+    Lanes low = {}, high = {}, residual = {};
+    for (Index k = 0, s = chain.descending ? states - 1 : 0; k < states; ++k, s += step) {
+        const Lanes value = row_of_columns(chain, s, gain, X), change = value - load(X + s * kTogether);
+        store(value, X + s * kTogether);
+        low = change < low ? change : low;
+        high = change > high ? change : high;
+    }
+    double count = 0.0;
+    for (Index s = 0; s < states; s += sample_step(chain)) {
+        residual += row_of_columns(chain, s, gain, X) - load(X + s * kTogether);
+        count += 1.0;
+    }
+    const Lanes lift = residual / (count * (1.0 - chain.discount));
+    for (Index s = 0; s < states; ++s) store(load(X + s * kTogether) + lift, X + s * kTogether);
+    store(chain.discount * (high - low), left);
+}
+
+void chain_sweep_columns(const Chain& chain, const double* gain, const double* X, double* out) {
+    for (Index s = 0; s < chain.num_states; ++s) store(row_of_columns(chain, s, gain, X), out + s * kTogether);
 }
 
 void add_following(const Chain& chain, const double* w, double* out) {

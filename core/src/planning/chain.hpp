@@ -37,6 +37,7 @@ struct Chain {
     View<std::int32_t> successor;   // up to the most transitions that a policy can have
     Vector weight;                  // gamma p
     Vector gain;                    // (S,) R(s, pi(s))
+    bool descending = false;        // the order of ordered sweeps
 
     const double* full_row(Index s) const { return full + pair[s] * num_states; }
 
@@ -73,15 +74,28 @@ void begin_chain(Chain& chain, const double* p);
 // Copies the pairs of the policy that are not there already; `reward` is R(s,a) of every pair.
 void follow(Chain& chain, const Model& model, const double* p, const double* reward, const Index* policy);
 
+// Chooses the order in which sweeps pass on most at once.
+void find_order(Chain& chain);
+
+// V = gain + gamma P_pi V in place, state by state in that order, so that later states see what earlier ones have
+// become (Gauss-Seidel); then V is lifted by a constant, after which the residual gain + gamma P_pi V - V of a sample of
+// states has mean 0. Returns a bound on the spread of the residual.
+double ordered_sweep(const Chain& chain, const double* gain, double* V);
+
 // out = gain + gamma P_pi V. out must not be V.
 void chain_sweep(const Chain& chain, const double* gain, const double* V, double* out);
 
-// The same for kTogether columns side by side: gain, X and out are (S, kTogether).
+// Both for kTogether columns side by side: gain, X and out are (S, kTogether). `left` becomes the bounds.
 inline constexpr Index kTogether = 4;
+void ordered_sweep_columns(const Chain& chain, const double* gain, double* X, double* left);
 void chain_sweep_columns(const Chain& chain, const double* gain, const double* X, double* out);
 
 // out += gamma P_pi' w
 void add_following(const Chain& chain, const double* w, double* out);
+
+// Moves the rest r, what w still lacks in e = w - gamma P_pi' w + r, into w state by state, in the other order: what
+// follows on states that are yet to come moves with them. Keeps the equation.
+void push_rest(const Chain& chain, double* rest, double* w);
 
 // The least and the greatest of `after - before`.
 struct Range {

@@ -6,40 +6,56 @@ namespace vb {
 
 namespace {
 
+constexpr Index kBegin = 4;      // the first sweeps are faster than the others
+constexpr Index kInterval = 12;  // then it is looked at every so many sweeps
 constexpr Index kPatience = 60;  // so many sweeps ahead are still shorter than Krylov's way
 
 }  // namespace
 
-bool takes_long(double before, double spread, Index sweeps, double enough) {
-    if (!(spread < before)) return spread > enough;
-    const double rate = spread / before;
-    for (Index ahead = 0; spread > enough; ahead += sweeps, spread *= rate) {
+bool Watch::slow(double left, double enough) {
+    const Index now = seen++ - kBegin;
+    if (now < 0 || now % kInterval != 0) return false;
+    const double rate = left / before;
+    before = left;
+    if (!(rate < 1.0)) return left > enough;
+    for (Index ahead = 0; left > enough; ahead += kInterval, left *= rate) {
         if (ahead >= kPatience) return true;
     }
     return false;
 }
 
-Range repeat(const Chain& chain, const double* gain, Values& V, Index most, double enough) {
-    Range change{-kInfinity, kInfinity};
-    for (Index k = 0; k < most && change.spread() > enough; ++k) {
-        chain_sweep(chain, gain, V.now, V.other);
-        change = change_between(V.now, V.other, chain.num_states);
-        V.swap();
+namespace {
+
+// One sweep, and a bound on the spread of the residual after it. Rows that lead everywhere mix so fast that order is
+// worth nothing.
+double sweep_once(const Chain& chain, const double* gain, Values& V) {
+    if (chain.full == nullptr) return ordered_sweep(chain, gain, V.now);
+    chain_sweep(chain, gain, V.now, V.other);
+    const double spread = change_between(V.now, V.other, chain.num_states).spread();
+    V.swap();
+    return chain.discount * spread;
+}
+
+}  // namespace
+
+Index approach(Planner& planner, const double* gain, Values& V, Index most, double enough) {
+    bool may_hurry = !planner.spare.empty();
+    Watch watch;
+    for (Index k = 1; k <= most; ++k) {
+        const double spread = sweep_once(planner.chain, gain, V);
+        if (spread <= enough) return k;
+        if (may_hurry && watch.slow(spread, enough)) {
+            may_hurry = solve_slow_chain(planner.chain, Side::values, gain, V.now, 0.5 * enough, planner.spare);
+        }
     }
-    return change;
+    return most;
 }
 
 Range evaluate_chain(Planner& planner, const double* gain, Values& V, Index most, double enough) {
-    bool may_hurry = !planner.spare.empty();
-    Range change{-kInfinity, kInfinity};
-    for (Index done = 0; done < most; done += kWatch) {
-        const double before = change.spread();
-        const Index times = most - done < kWatch ? most - done : kWatch;
-        change = repeat(planner.chain, gain, V, times, enough);
-        if (change.spread() <= enough) return change;
-        if (!may_hurry || !takes_long(before, change.spread(), times, enough)) continue;
-        may_hurry = solve_slow_chain(planner.chain, Side::values, gain, V.now, 0.5 * enough, planner.spare);
-    }
+    approach(planner, gain, V, most, enough);
+    chain_sweep(planner.chain, gain, V.now, V.other);
+    const Range change = change_between(V.now, V.other, planner.chain.num_states);
+    V.swap();
     return change;
 }
 

@@ -1,11 +1,10 @@
-// V = gain + gamma P_pi V again and again, faster where a chain mixes slowly.
+// V = gain + gamma P_pi V, again and again: in order, which halves the sweeps, and by Krylov's way where a chain mixes
+// slowly. What is promised comes from a plain sweep at the end.
 #pragma once
 
 #include "planning/planner.hpp"
 
 namespace vb {
-
-inline constexpr Index kWatch = 16;  // sweeps after which the speed of convergence is looked at
 
 // Values and the place for the next ones.
 struct Values {
@@ -19,13 +18,21 @@ struct Values {
     }
 };
 
-// Whether, at the speed of the last sweeps, so many more are ahead that Krylov's way is shorter.
-bool takes_long(double before, double spread, Index sweeps, double enough);
+// Looks at the speed of convergence now and then.
+struct Watch {
+    double before = kInfinity;
+    Index seen = 0;
 
-// `most` sweeps, or until all of V grows alike to within `enough`; the range of the last change.
-Range repeat(const Chain& chain, const double* gain, Values& V, Index most, double enough);
+    // Whether, at the speed of the last sweeps, so many more are ahead until `enough` that Krylov's way is shorter. Asked
+    // after every sweep, with what is left.
+    bool slow(double left, double enough);
+};
 
-// The same until it is enough, by Krylov's way where sweeps alone would take long.
+// Sweeps until the spread of the residual is at most `enough`, or `most` were made; the number made. The last values are
+// V.now. `find_order` was called.
+Index approach(Planner& planner, const double* gain, Values& V, Index most, double enough);
+
+// The same with one plain sweep at the end; the range of its change.
 Range evaluate_chain(Planner& planner, const double* gain, Values& V, Index most, double enough);
 
 }  // namespace vb

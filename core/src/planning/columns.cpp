@@ -1,5 +1,4 @@
 // (I - gamma P_pi)^{-1} X by sweeps of four columns at a time: the chain is read once for all of them.
-#include "linalg/lanes.hpp"
 #include "planning/chain_evaluation.hpp"
 #include "planning/sweeps.hpp"
 
@@ -7,74 +6,70 @@ namespace vb {
 
 namespace {
 
-constexpr Index kMostSweeps = 1000000;
-
-// Four columns of X, entry by entry side by side.
+// Four columns of X, entry by entry side by side. A column is done when the spread of its residual is `enough`.
 struct Columns {
-    double* gain;   // (S, kTogether) the right-hand sides
-    double* now;    // (S, kTogether)
-    double* other;  // (S, kTogether)
-    double enough[kTogether];  // spread of the last change at which a column is done
-    double middle[kTogether];
-    double widest = 0.0;       // the spread of a last change, as a part of what is enough
+    double* gain;  // (S, kTogether) the right-hand sides
+    double* now;   // (S, kTogether)
+    double* next;  // (S, kTogether)
+    double enough[kTogether];
 };
 
-Columns read_columns(Planner& planner, Matrix X, Index first, double accuracy) {
-    Columns columns{planner.spare[0], planner.spare[kTogether], planner.spare[2 * kTogether], {}, {}};
-    for (Index j = 0; j < kTogether; ++j) {
-        double size = 0.0;
-        for (Index s = 0; s < X.rows; ++s) {
-            const double entry = first + j < X.cols ? X[s][first + j] : 0.0;
-            columns.gain[s * kTogether + j] = columns.now[s * kTogether + j] = entry;
-            size = larger(size, std::fabs(entry));
-        }
-        columns.enough[j] = 2.0 * accuracy * size / planner.model->discount;
-    }
-    return columns;
+double enough_for(const Planner& planner, double accuracy, double size) {
+    return 2.0 * accuracy * size / planner.model->discount;
 }
 
-// One sweep, and how far each column is from done.
-void sweep_columns(const Chain& chain, Columns& columns) {
-    Lanes low = Lanes{} + kInfinity, high = Lanes{} - kInfinity;
-    chain_sweep_columns(chain, columns.gain, columns.now, columns.other);
-    for (Index s = 0; s < chain.num_states; ++s) {
-        const Lanes change = load(columns.other + s * kTogether) - load(columns.now + s * kTogether);
-        low = change < low ? change : low;
-        high = change > high ? change : high;
+Columns read_columns(Planner& planner, Matrix X, Index first, double accuracy) {
+    Columns columns{planner.spare[0], planner.spare[kTogether], planner.spare[2 * kTogether], {}};
+    double size[kTogether] = {};
+    for (Index s = 0; s < X.rows; ++s) {
+        for (Index j = 0; j < kTogether; ++j) {
+            const double entry = first + j < X.cols ? X[s][first + j] : 0.0;
+            columns.gain[s * kTogether + j] = columns.now[s * kTogether + j] = entry;
+            size[j] = larger(size[j], fabs(entry));
+        }
     }
-    columns.widest = 0.0;
-    for (Index j = 0; j < kTogether; ++j) {
-        const double spread = high[j] - low[j];
-        columns.middle[j] = 0.5 * (high[j] + low[j]);
-        if (spread > columns.enough[j]) columns.widest = larger(columns.widest, spread / columns.enough[j]);
-    }
-    double* kept = columns.now;
-    columns.now = columns.other;
-    columns.other = kept;
+    for (Index j = 0; j < kTogether; ++j) columns.enough[j] = enough_for(planner, accuracy, size[j]);
+    return columns;
 }
 
 // Sweeps until all are done; false where that would take too long.
 bool settle_columns(const Chain& chain, Columns& columns) {
-    double before = kInfinity;
-    for (Index k = 1; k <= kMostSweeps; ++k) {
-        sweep_columns(chain, columns);
-        if (columns.widest == 0.0) return true;
-        if (k % kWatch != 0) continue;
-        if (takes_long(before, columns.widest, kWatch, 1.0)) return false;
-        before = columns.widest;
+    Watch watch;
+    for (Index k = 0; k < kSweepLimit; ++k) {
+        double left[kTogether], most = 0.0;
+        ordered_sweep_columns(chain, columns.gain, columns.now, left);
+        for (Index j = 0; j < kTogether; ++j) {
+            if (left[j] > columns.enough[j]) most = larger(most, left[j] / columns.enough[j]);
+        }
+        if (most == 0.0) return true;
+        if (watch.slow(most, 1.0)) return false;
     }
     return true;
 }
 
-// One column by itself, from the value at hand.
+// One plain sweep, with the middle of what may be missing added.
+void finish_columns(const Chain& chain, Columns& columns, Index first, Matrix X) {
+    const double factor = chain.discount / (1.0 - chain.discount);
+    chain_sweep_columns(chain, columns.gain, columns.now, columns.next);
+    for (Index j = 0; j < kTogether && first + j < X.cols; ++j) {
+        Range change{kInfinity, -kInfinity};
+        for (Index s = 0; s < X.rows; ++s) {
+            const double by = columns.next[s * kTogether + j] - columns.now[s * kTogether + j];
+            change = {smaller(change.low, by), larger(change.high, by)};
+        }
+        for (Index s = 0; s < X.rows; ++s) X[s][first + j] = columns.next[s * kTogether + j] + factor * change.middle();
+    }
+}
+
+// One column by itself.
 void solve_alone(Planner& planner, Matrix X, Index j, double accuracy) {
     const Index states = X.rows;
     const double factor = planner.model->discount / (1.0 - planner.model->discount);
     double* gain = planner.rest.data;
     Values x{planner.Q.data, planner.next.data};
     for (Index s = 0; s < states; ++s) x.now[s] = gain[s] = X[s][j];
-    const double enough = 2.0 * accuracy * largest_size(gain, states) / planner.model->discount;
-    const Range change = evaluate_chain(planner, gain, x, kMostSweeps, enough);
+    const double enough = enough_for(planner, accuracy, largest_size(gain, states));
+    const Range change = evaluate_chain(planner, gain, x, kSweepLimit, enough);
     for (Index s = 0; s < states; ++s) X[s][j] = x.now[s] + factor * change.middle();
 }
 
@@ -85,17 +80,14 @@ void solve_by_sweeps(Planner& planner, const double* p, const Index* policy, Mat
     if (model.discount == 0.0) return;
     begin_chain(planner.chain, p);
     follow(planner.chain, model, p, model.reward, policy);
-    const double factor = model.discount / (1.0 - model.discount);
-    bool together = !planner.spare.empty() && X.cols > 1;
+    find_order(planner.chain);
+    bool together = !planner.spare.empty() && planner.chain.full == nullptr && X.cols > 1;
     for (Index first = 0; first < X.cols; first += kTogether) {
         const Index last = first + kTogether < X.cols ? first + kTogether : X.cols;
         if (together) {
             Columns columns = read_columns(planner, X, first, accuracy);
             together = settle_columns(planner.chain, columns);
-            for (Index s = 0; together && s < X.rows; ++s) {
-                const double* now = columns.now + s * kTogether;
-                for (Index j = first; j < last; ++j) X[s][j] = now[j - first] + factor * columns.middle[j - first];
-            }
+            if (together) finish_columns(planner.chain, columns, first, X);
         }
         for (Index j = first; !together && j < last; ++j) solve_alone(planner, X, j, accuracy);
     }

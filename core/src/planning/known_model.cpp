@@ -11,7 +11,8 @@ namespace {
 constexpr Index kFewStates = 32;       // up to this many, factors cost no more than a few sweeps
 constexpr Index kFactorStates = 1000;  // up to this many, factors are the way out where sweeps take long
 constexpr Index kShortWay = 200;       // sweeps after which another way is taken
-constexpr Index kMostSweeps = 10000000;
+constexpr Index kLongWay = 10000000;
+constexpr Index kInner = 20;
 
 // What one Bellman sweep from V = 0 gives, without reading p.
 void begin_with_rewards(const Model& model, double* V) {
@@ -21,15 +22,23 @@ void begin_with_rewards(const Model& model, double* V) {
     }
 }
 
-// By sweeps; false where they take too long and factors are at hand.
+// By sweeps; false where a pair is broken, or where sweeps take too long and factors are the way out.
 bool plan_by_sweeps(Planner& planner, Arena& arena, const double* p, double goal, KnownPlan& plan) {
-    const bool has_factors = planner.model->num_states <= kFactorStates;
-    begin_with_rewards(*planner.model, plan.V);
-    plan.error = modified_policy_iteration(planner, p, {goal, 20, kShortWay}, plan.policy, plan.V);
-    if (plan.error <= goal || has_factors) return plan.error <= goal;
-    planner.spare = arena.matrix(kSpare, planner.model->num_states);
-    plan.error = modified_policy_iteration(planner, p, {goal, 20, kMostSweeps}, plan.policy, plan.V);
+    const Model& model = *planner.model;
+    begin_with_rewards(model, plan.V);
+    plan.broken_pair = checked_action_values(planner, p, plan.V);
+    if (plan.broken_pair >= 0) return false;
+    const Range first = greedy(model, planner.Q.data, plan.V, planner.next.data, plan.policy);
+    plan.error = continue_iteration(planner, p, {goal, kInner, kShortWay}, first, plan.policy, plan.V);
+    if (plan.error <= goal || model.num_states <= kFactorStates) return plan.error <= goal;
+    planner.spare = arena.matrix(kSpare, model.num_states);  // without it, sweeps go on as they did
+    plan.error = modified_policy_iteration(planner, p, {goal, kInner, kLongWay}, plan.policy, plan.V);
     return true;
+}
+
+void plan_by_factors(Planner& planner, const double* p, KnownPlan& plan) {
+    const double residual = policy_iteration(planner, p, plan.policy, plan.V);
+    plan.error = residual / (1.0 - planner.model->discount);
 }
 
 }  // namespace
@@ -39,7 +48,7 @@ bool rewards_fit(const Model& model) {
         bool any = false;
         for (Index a = 0; a < model.num_actions; ++a) {
             const double value = model.reward[model.pair(s, a)];
-            if (std::isnan(value) || value == kInfinity) return false;
+            if (vb::isnan(value) || value == kInfinity) return false;
             any = any || value != -kInfinity;
         }
         if (!any) return false;
@@ -52,16 +61,16 @@ Status plan_known(const Model& model, const double* p, double tolerance, KnownPl
     const bool few = model.num_states <= kFewStates;
     Planner planner = few ? make_planner(arena, model, true) : make_lean_planner(arena, model);
     if (arena.failed()) return Status::out_of_memory;
-    plan.broken_pair = broken_pair(planner, p);
-    if (plan.broken_pair >= 0) return Status::bad_argument;
     first_allowed(model, plan.policy);
     const double least = rounding_of_values(model.discount, model.reward, model.num_pairs);
+    if (few) plan.broken_pair = broken_pair(planner, p);
     if (!few && plan_by_sweeps(planner, arena, p, larger(tolerance, least), plan)) {
         plan.error = larger(plan.error, least);
     } else {
+        if (plan.broken_pair >= 0) return Status::bad_argument;
         if (!few) planner.lu = arena.matrix(model.num_states, model.num_states);
         if (arena.failed()) return Status::out_of_memory;
-        plan.error = policy_iteration(planner, p, plan.policy, plan.V) / (1.0 - model.discount);
+        plan_by_factors(planner, p, plan);
     }
     action_values(planner, p, plan.V);
     copy(planner.Q.data, planner.Q.size, plan.Q);

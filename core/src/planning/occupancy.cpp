@@ -1,9 +1,9 @@
 // Discounted visits: the adjoint of policy evaluation.
 //
-// By sweeps they are summed: with r the part still to be summed and r' = gamma P_pi' r, what is missing is
-// (I - gamma P_pi')^{-1} r. Taking r / (1 - gamma) for it is wrong by at most |r' - gamma r|_1 / (1 - gamma)^2, which soon
-// is little where the process mixes; elsewhere |r|_1 / (1 - gamma) bounds all of it. r is the residual of the sum, so
-// that any other way towards the solution may come between (slow_chain.hpp).
+// By sweeps, w grows by what it still lacks: with r = e_state - w + gamma P_pi' w, moving r(s) from r to w leaves
+// gamma P_pi(.|s) r(s) in r, and one state after another is moved. Then w is scaled so that r sums to 0, which takes
+// care of the slowest part, the one that decays like gamma. |r|_1 / (1 - gamma) bounds the L1 error of w, however w was
+// found: where a chain mixes slowly, by Krylov's way (slow_chain.hpp).
 #include "linalg/lu.hpp"
 #include "planning/chain_evaluation.hpp"
 #include "planning/slow_chain.hpp"
@@ -13,26 +13,21 @@ namespace vb {
 
 namespace {
 
-// r and r', and what decides when the sum ends.
-struct Remainder {
-    double* now;
-    double* following;
-    double mass = 0.0;    // |r|_1
-    double change = 0.0;  // |r' - gamma r|_1
-};
-
-void follow_remainder(const Chain& chain, Remainder& rest) {
-    const Index states = chain.num_states;
-    fill(rest.following, states, 0.0);
-    add_following(chain, rest.now, rest.following);
-    rest.mass = rest.change = 0.0;
+// w f for w, with the f that makes r sum to 0: r = f r + (1 - f) e. Returns |r|_1.
+double scale_visits(Index states, Index state, double* rest, double* w) {
+    double total = 0.0, size = 0.0;
+    for (Index s = 0; s < states; ++s) total += rest[s];
+    const double factor = 1.0 / (1.0 - total);
     for (Index s = 0; s < states; ++s) {
-        rest.mass += std::fabs(rest.now[s]);
-        rest.change += std::fabs(rest.following[s] - chain.discount * rest.now[s]);
+        w[s] *= factor;
+        rest[s] *= factor;
     }
+    rest[state] += 1.0 - factor;
+    for (Index s = 0; s < states; ++s) size += fabs(rest[s]);
+    return size;
 }
 
-// By Krylov's way; the remainder is what that leaves.
+// By Krylov's way; r is what that leaves.
 bool hurry(Planner& planner, Index state, double enough, double* w, double* rest) {
     const Index states = planner.model->num_states;
     double* start = planner.Q.data;
@@ -50,30 +45,23 @@ bool hurry(Planner& planner, Index state, double enough, double* w, double* rest
 void occupancy_by_sweeps(Planner& planner, const double* p, const Index* policy, Index state, double tolerance, double* w) {
     const Model& model = *planner.model;
     const Index states = model.num_states;
-    const double left = 1.0 - model.discount, enough = tolerance * left, steady = tolerance * left * left;
+    const double enough = tolerance * (1.0 - model.discount);
     begin_chain(planner.chain, p);
     follow(planner.chain, model, p, model.reward, policy);
-    Remainder rest{planner.rest.data, planner.next.data};
-    fill(rest.now, states, 0.0);
+    find_order(planner.chain);
+    double* rest = planner.rest.data;
+    fill(rest, states, 0.0);
     fill(w, states, 0.0);
-    rest.now[state] = 1.0;
+    rest[state] = 1.0;
     bool may_hurry = !planner.spare.empty();
-    double mass = kInfinity, change = kInfinity;
-    for (Index k = 1;; ++k) {
-        follow_remainder(planner.chain, rest);
-        if (rest.mass <= enough) return;
-        const bool is_steady = rest.change <= steady;
-        add_scaled(is_steady ? 1.0 / left : 1.0, rest.now, states, w);
-        if (is_steady) return;
-        double* kept = rest.now;
-        rest.now = rest.following;
-        rest.following = kept;
-        if (k % kWatch != 0) continue;
-        const bool slow = takes_long(mass, rest.mass, kWatch, enough) && takes_long(change, rest.change, kWatch, steady);
-        if (slow && may_hurry) may_hurry = hurry(planner, state, 0.5 * enough, w, rest.now);
-        mass = rest.mass;
-        change = rest.change;
+    Watch watch;
+    for (Index k = 0; k < kSweepLimit; ++k) {
+        push_rest(planner.chain, rest, w);
+        const double size = scale_visits(states, state, rest, w);
+        if (size <= enough) break;
+        if (may_hurry && watch.slow(size, enough)) may_hurry = hurry(planner, state, 0.5 * enough, w, rest);
     }
+    for (Index s = 0; s < states; ++s) w[s] = larger(w[s], 0.0);  // r has both signs; no visits are negative
 }
 
 void occupancy(Planner& planner, const double* p, const Index* policy, Index state, double* w) {

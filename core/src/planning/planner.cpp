@@ -63,25 +63,9 @@ double sweep_precision(double discount) {
 double rounding_of_values(double discount, const double* reward, Index pairs) {
     double largest = 1.0;
     for (Index pair = 0; pair < pairs; ++pair) {
-        if (reward[pair] != -kInfinity) largest = larger(largest, std::fabs(reward[pair]));
+        if (reward[pair] != -kInfinity) largest = larger(largest, vb::fabs(reward[pair]));
     }
     return 4.0 * kEpsilon / ((1.0 - discount) * (1.0 - discount)) * largest;
-}
-
-Index broken_pair(const Planner& planner, const double* p) {
-    const Model& model = *planner.model;
-    for (Index pair = 0; pair < model.num_pairs; ++pair) {
-        const Index begin = planner.full ? pair * model.num_states : model.pair_begin[pair];
-        const Index end = planner.full ? begin + model.num_states : model.pair_begin[pair + 1];
-        double total = 0.0, least = 0.0;
-        for (Index i = begin; i < end; ++i) {
-            total += p[i];
-            least = smaller(p[i], least);
-        }
-        if (model.reward[pair] == -kInfinity && std::isfinite(total)) continue;
-        if (!(std::fabs(total - 1.0) <= 1e-9 && least >= 0.0)) return pair;
-    }
-    return -1;
 }
 
 void first_allowed(const Model& model, Index* policy) {

@@ -30,6 +30,8 @@ struct Planner {
         if (full) return long_dot(p + pair * model->num_states, V, model->num_states);
         return sum_of_products(p, model->successor, model->pair_begin[pair], model->pair_begin[pair + 1], V);
     }
+    // Where the transitions of a pair are.
+    Index begin(Index pair) const { return full ? pair * model->num_states : model->pair_begin[pair]; }
     bool factors() const { return !lu.empty(); }
 };
 
@@ -57,11 +59,8 @@ void solve_columns(Planner& planner, const double* p, const Index* policy, Matri
 // The error of values and visits where sweeps compute them; no less than rounding allows.
 double sweep_precision(double discount);
 
-// The error of V below which sweeps can promise nothing: rounding of 1/(1-gamma), carried on for ever.
+// The error of V below which sweeps can promise nothing: rounding of 1/(1-gamma), carried on indefinitely.
 double rounding_of_values(double discount, const double* reward, Index pairs);
-
-// The first pair whose probabilities are no distribution, or -1. Those of pairs that are not allowed need only be finite.
-Index broken_pair(const Planner& planner, const double* p);
 
 // The first action of each state that is allowed.
 void first_allowed(const Model& model, Index* policy);

@@ -8,22 +8,27 @@
 
 namespace vb {
 
+inline constexpr Index kSweepLimit = 1000000;
+
 struct SweepLimits {
     double tolerance;   // the error of V that is asked for
     Index inner = 20;   // sweeps of the policy at hand between two Bellman sweeps of all pairs
-    Index most = 1000000;
+    Index most = kSweepLimit;
 };
 
 // V within the error that is returned of V*: the tolerance, or more where sweeps run out (MacQueen's bounds).
 double modified_policy_iteration(Planner& planner, const double* p, SweepLimits limits, Index* policy, double* V);
 
+// The same after a Bellman sweep of all pairs, out of V in planner.next and with planner.Q, of which this was the change.
+double continue_iteration(Planner& planner, const double* p, SweepLimits limits, Range first, Index* policy, double* V);
+
 // V becomes V^pi to within the error that is returned.
 double evaluate_by_sweeps(Planner& planner, const double* p, SweepLimits limits, const Index* policy, double* V);
 
-// Every column of X becomes (I - gamma P_pi)^{-1} x, to that part of the largest it can be.
+// Every column of X becomes (I - gamma P_pi)^{-1} x, to that part of the largest it can be (columns.cpp).
 void solve_by_sweeps(Planner& planner, const double* p, const Index* policy, Matrix X, double accuracy);
 
-// w = (I - gamma P_pi')^{-1} e_state, to an L1 error of `tolerance`.
+// w = (I - gamma P_pi')^{-1} e_state, to an L1 error of `tolerance` (occupancy.cpp).
 void occupancy_by_sweeps(Planner& planner, const double* p, const Index* policy, Index state, double tolerance, double* w);
 
 }  // namespace vb

@@ -37,7 +37,7 @@ void mend(BlockData& data, double* y, const double* reference) {
 // direction = L^{-T} z / |z|
 void draw_direction(Sampler& sampler, const double* normals) {
     const Index m = sampler.data.block->num_free;
-    const double scale = 1.0 / std::sqrt(dot(normals, normals, m));
+    const double scale = 1.0 / vb::sqrt(dot(normals, normals, m));
     copy(normals, m, sampler.direction.data);
     solve_lower_transposed(sampler.work.factor(m), sampler.direction.data);
     for (Index j = 0; j < m; ++j) sampler.direction[j] *= scale;
@@ -75,7 +75,7 @@ void step(Sampler& sampler, const double* normals, const double* uniforms, doubl
     draw_direction(sampler, normals);
     const Reach reach = look_along(sampler);
     const Line line = {sampler.data.count, sampler.data.weight.data, sampler.ratio.data};
-    const double level = std::log(1.0 - uniforms[0]);
+    const double level = vb::log(1.0 - uniforms[0]);
     const double high = crossing(line, level, 1.0, reach.high);
     const double low = crossing(line, level, -1.0, reach.low);
     move(sampler, uniforms[1] * (low + high) - low, y);

@@ -102,7 +102,7 @@ TabularResult climb(const TabularProblem& problem, RewardBiasedRows& rows) {
     at.objective = objective(problem, rows, rows.p.data, rows.policy.data);
     for (Index k = 0; k < problem.limit; ++k) {
         at.gap = aim(problem, rows);
-        if (at.gap <= problem.tolerance * (1.0 + std::fabs(at.objective))) break;
+        if (at.gap <= problem.tolerance * (1.0 + vb::fabs(at.objective))) break;
         if (!move_towards_target(problem, rows, at)) break;
     }
     return at;
@@ -130,7 +130,7 @@ Index best_switch(const TabularProblem& problem, RewardBiasedRows& rows) {
             const Index pair = model.pair(s, a);
             if (rows.refused[pair] != 0) continue;
             const double gain = score_on_policy(problem, rows, pair, weight) - own;
-            if (gain > best + kTie * (1.0 + std::fabs(own))) {
+            if (gain > best + kTie * (1.0 + vb::fabs(own))) {
                 best = gain;
                 chosen = pair;
             }
@@ -157,7 +157,7 @@ void try_switch(const TabularProblem& problem, RewardBiasedRows& rows, Index pai
     const Model& model = *rows.model;
     switch_to(problem, rows, pair);
     const double f = objective(problem, rows, rows.trial.data, rows.trial_policy.data);
-    if (f > at.objective + kTie * (1.0 + std::fabs(at.objective))) {
+    if (f > at.objective + kTie * (1.0 + vb::fabs(at.objective))) {
         copy(rows.trial.data, model.num_transitions, rows.p.data);
         copy(rows.trial_policy.data, model.num_states, rows.policy.data);
         fill<std::uint8_t>(rows.refused.data, model.num_pairs, 0);
@@ -183,6 +183,7 @@ RewardBiasedRows make_reward_biased_rows(Arena& arena, const Model& model, bool 
     rows.trial = arena.take<double>(model.num_transitions);
     rows.trial_policy = arena.take<Index>(model.num_states);
     rows.refused = arena.take<std::uint8_t>(model.num_pairs);
+    if (!arena.failed()) first_allowed(model, rows.policy.data);
     return rows;
 }
 

@@ -11,10 +11,11 @@ from typing import Protocol
 
 import numpy as np
 
-from vbmle.agents.base import tabular_coordinates
+from vbmle.agents.tabular_models import tabular_coordinates
 from vbmle.common.files import Snapshot
 from vbmle.common.validation import Floats, Ints
 from vbmle.core import sampling as core
+from vbmle.estimation.candidates import posterior
 from vbmle.estimation.counts import TransitionCounts
 from vbmle.model.mdp import LinearMixtureMDP
 
@@ -60,6 +61,25 @@ class Dirichlet:
         pass
 
 
+class CandidateDraws:
+    """Exact and independent draws where theta is one of the candidates."""
+
+    def __init__(self, mdp: LinearMixtureMDP) -> None:
+        self._dimension = mdp.dimension
+
+    def draw(self, counts: TransitionCounts, rng: np.random.Generator) -> Floats:
+        """The vertex of a candidate, drawn with its posterior probability."""
+        below = np.cumsum(posterior(counts))
+        place = int(np.searchsorted(below, rng.random() * below[-1], side="right"))
+        return np.eye(self._dimension)[min(place, self._dimension - 1)]
+
+    def snapshot(self) -> Snapshot:
+        return {}
+
+    def restore(self, snapshot: Snapshot) -> None:
+        pass
+
+
 class HitAndRun:
     """A chain in the coordinates y of P, `thinning` steps per free coordinate and draw."""
 
@@ -74,11 +94,21 @@ class HitAndRun:
 
     def snapshot(self) -> Snapshot:
         return {
-            "chain.y": self._chain.y,
-            "chain.reference": self._chain.reference,
-            "chain.draws": np.array(self._draws),
+            "y": self._chain.y,
+            "reference": self._chain.reference,
+            "draws": np.array(self._draws),
         }
 
     def restore(self, snapshot: Snapshot) -> None:
-        self._chain.y[...], self._chain.reference[...] = snapshot["chain.y"], snapshot["chain.reference"]
-        self._draws = int(snapshot["chain.draws"])
+        self._chain.y[...], self._chain.reference[...] = snapshot["y"], snapshot["reference"]
+        self._draws = int(snapshot["draws"])
+
+
+def sampler_for(mdp: LinearMixtureMDP, thinning: int, sampler: str = "auto") -> Sampler:
+    """The sampler of that name; "auto" is an exact one where there is one."""
+    if mdp.domain == "vertices":
+        if sampler != "auto":
+            raise ValueError(f"sampler is {sampler!r}, but theta is one of the candidates; it needs 'auto'")
+        return CandidateDraws(mdp)
+    exact = sampler == "dirichlet" or (sampler == "auto" and tabular_coordinates(mdp) is not None)
+    return Dirichlet(mdp) if exact else HitAndRun(mdp, thinning)

@@ -19,46 +19,86 @@ from typing import Annotated
 
 import numpy as np
 
-from vbmle.agents.base import CountingAgent, Lazy, tabular_coordinates
-from vbmle.agents.posterior import Dirichlet, HitAndRun, Sampler
-from vbmle.agents.vbmle import UPDATES
-from vbmle.common.files import Snapshot
+from vbmle.agents.base import ModelAgent, OnImpossible
+from vbmle.agents.decision import Decision
+from vbmle.agents.posterior import Sampler, sampler_for
+from vbmle.agents.triggers import UPDATES, EveryObservation, InformationDoubled, Update
+from vbmle.agents.tuning import Knob
 from vbmle.common.validation import Among, Floats, Ints, index, one_of, positive_integer
-from vbmle.estimation.information import Information
+from vbmle.estimation.forgetting import Forget
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.planning.planner import make_planner
 
 SAMPLERS = ("auto", "hit-and-run", "dirichlet")
 
 
-class PSRL(Lazy, CountingAgent):
-    """Plays the optimal policy of a theta drawn from the posterior.
+class PSRL(ModelAgent):
+    """Plays the optimal policy of a theta drawn from the posterior, whose prior is uniform on the feasible set.
 
-    update: "doubling" draws when information has doubled, "every-step" in each step. sampler: "dirichlet"
-    (exact, tabular models without p_min), "hit-and-run" (any model), or "auto", the first that fits.
+    Parameters
+    ----------
+    mdp : LinearMixtureMDP
+        What is known. The agent never sees the hidden theta.
+    update : {"every-step", "doubling"}, default "doubling"
+        When to draw again: at every step, or only when the information has doubled; in between the
+        policy in force is played.
+    sampler : {"auto", "dirichlet", "hit-and-run"}, default "auto"
+        "dirichlet" is exact and needs a tabular model without p_min; "hit-and-run" is a Markov chain for any model;
+        "auto" is the first that fits. Where theta is one of the candidates, draws are exact too.
+    thinning : int, default 10
+        Steps of the chain per free coordinate between two draws; at least 1.
+    seed : int, default 0
+        Seeds everything that the agent draws for itself: the draws from the
+        posterior. The world's luck has its own seed.
+
+    Raises
+    ------
+    ValueError
+        If a setting is out of range; the message names it and what it needs.
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> world = vbmle.worlds.riverswim(length=6)
+    >>> agent = vbmle.PSRL(world.mdp, seed=1)
+    >>> world.mdp.contains(agent.theta)
+    True
     """
+
+    tuning = Knob("update", ("doubling", "every-step"))
+    saved = ("_theta", "_policy", "_error_bound")
 
     def __init__(
         self,
         mdp: LinearMixtureMDP,
-        update: Annotated[str, Among(UPDATES)] = "doubling",
+        update: Update = "doubling",
         sampler: Annotated[str, Among(SAMPLERS)] = "auto",
         thinning: int = 10,
         seed: int = 0,
+        on_impossible: OnImpossible = "raise",
+        forget: Forget = None,
     ) -> None:
         one_of("update", update, UPDATES)
         one_of("sampler", sampler, SAMPLERS)
         positive_integer("thinning", thinning)
         super().__init__(
-            mdp, update=update, sampler=sampler, thinning=thinning, seed=index("seed", seed, 2**63)
+            mdp,
+            update=update,
+            sampler=sampler,
+            thinning=thinning,
+            seed=index("seed", seed, 2**63),
+            on_impossible=on_impossible,
+            forget=forget,
         )
-        exact = sampler == "dirichlet" or (sampler == "auto" and tabular_coordinates(mdp) is not None)
-        self._sampler: Sampler = Dirichlet(mdp) if exact else HitAndRun(mdp, thinning)
-        self._information = Information(mdp, ridge=1.0) if update == "doubling" else None
-        self._theta: Floats = mdp.polytope.interior.copy()
+        if sampler == "dirichlet" and on_impossible == "widen":
+            raise ValueError("sampler is 'dirichlet', but a widened model is not tabular; it needs 'auto'")
+        self._sampler: Sampler = sampler_for(mdp, thinning, sampler)
+        self._trigger = InformationDoubled(mdp, ridge=1.0) if update == "doubling" else EveryObservation()
         self._planner = make_planner(mdp)
+        self._theta: Floats = self._planner.theta
+        self._theta[...] = mdp.polytope.interior
         self._policy: Ints = self._planner.policy
-        self._drawn_at = -1  # how many transitions had been seen at the last draw
+        self._error_bound = np.inf
 
     @property
     def policy(self) -> Ints:
@@ -70,27 +110,13 @@ class PSRL(Lazy, CountingAgent):
         return self._theta
 
     def _decide(self, state: int) -> None:
-        if self._drawn_at == self.counts.total:  # asked about another state: the draw stands
-            return
-        if self._waits():
-            return
-        self._drawn_at = self.counts.total
         rng = np.random.default_rng([self.settings["seed"], self.counts.total])
-        self._theta = self._sampler.draw(self.counts, rng)
-        self._plan()
+        self._theta[...] = self._sampler.draw(self.counts, rng)
+        self._planner.assemble()
+        self._planner.V[...] = 0.0  # so that a plan depends on theta and the policy alone
+        self._error_bound = self._planner.optimal()
 
-    def _plan(self) -> None:
-        planner = self._planner
-        planner.theta[:], planner.V[:] = self._theta, 0.0  # a plan depends on theta and the policy alone
-        planner.assemble()
-        planner.optimal()
-
-    def _snapshot(self) -> Snapshot:
-        own = {"theta": self._theta, "policy": self._policy, "drawn_at": np.array(self._drawn_at)}
-        return super()._snapshot() | self._sampler.snapshot() | own
-
-    def _restore(self, snapshot: Snapshot) -> None:
-        super()._restore(snapshot)
-        self._sampler.restore(snapshot)
-        self._theta, self._drawn_at = snapshot["theta"].copy(), int(snapshot["drawn_at"])
-        self._policy[...] = snapshot["policy"]
+    def _outcome(self) -> Decision:
+        fine = self._error_bound < np.inf
+        status = "converged" if fine else "no error is promised"
+        return Decision("a plan for a draw from the posterior", status, fine, error_bound=self._error_bound)

@@ -1,7 +1,7 @@
 """Sparse models with up to 100,000 states, and planning beside other libraries.
 
-A model here has 4 actions, 6 successors for each (s, a) and 20 base models. What a value-biased update costs is told in
-sparse Bellman sweeps of the same model; memory in multiples of its features. Other libraries plan for the first base
+A model here has 4 actions, 6 successors for each (s, a) and 20 base models. The cost of a value-biased update is given
+in sparse Bellman sweeps of the same model; memory in multiples of its features. Other libraries plan for the first base
 model alone, the building of each library's own model included.
 """
 
@@ -49,9 +49,7 @@ def base_models(states: int, count: int, seed: int = 0) -> tuple[list[sparse.csr
 
 def updates(states: int, effort: Effort, domain: str) -> list[Row]:
     """Build, plan, estimate and run: what an update costs, and what all of it needs of memory."""
-    _all_of_it(
-        *base_models(DENSE_STATES + 1, DIMENSION), domain, 20
-    )  # compiles, so that only data count below
+    _all_of_it(*base_models(DENSE_STATES + 1, DIMENSION), domain, 20)  # so that only data count below
     models, reward = base_models(states, DIMENSION)
     before = _forget_peak()
     mdp, details, run = _all_of_it(models, reward, domain, effort.large_steps)
@@ -59,7 +57,7 @@ def updates(states: int, effort: Effort, domain: str) -> list[Row]:
     case = f"S={states}, A=4, d=20, 6 successors, {domain}"
     cost, features = details["update"] / details["sweep"], float(np.asarray(mdp.transitions.phi).nbytes)
     rows = [
-        Row(SECTION, "value-biased update: sparse sweeps", case, cost, "times", at_most(500), details),
+        Row(SECTION, "value-biased update: sparse sweeps", case, cost, "times", at_most(120), details),
         Row(SECTION, f'VBMLE, update="doubling": {effort.large_steps} steps', case, run, "seconds"),
     ]
     if before > 0:
@@ -89,6 +87,21 @@ def _all_of_it(
     walk = Walk(VBMLE(mdp, search="local", update="doubling"), world, steps)
     walk.go(steps)
     return mdp, details, walk.total
+
+
+def hard_run(states: int, effort: Effort) -> list[Row]:
+    """The first 200 steps where few pairs are rewarded and the future counts for more: rewards are far away."""
+    models, _ = base_models(states, DIMENSION, seed=1)
+    rng = np.random.default_rng(2)
+    reward = np.where(rng.random((states, ACTIONS)) < 0.05, rng.random((states, ACTIONS)), 0.0)
+    mdp = LinearMixtureMDP.from_models(models, reward, 0.95)
+    world, steps = World(mdp, rng.dirichlet(np.ones(DIMENSION))), min(200, effort.large_steps)
+    walk = Walk(VBMLE(mdp, update="doubling"), world, steps)
+    walk.go(steps)
+    case = f"S={states}, A=4, d=20, gamma=.95, 5% of pairs rewarded"
+    target = at_most(20) if steps == 200 and states == 100_000 else None
+    measure = f'VBMLE, update="doubling", default search: first {steps} steps'
+    return [Row(SECTION, measure, case, walk.total, "seconds", target)]
 
 
 STATUS, REFERENCES = Path("/proc/self/status"), Path("/proc/self/clear_refs")
@@ -153,7 +166,7 @@ def sparse_planning(states: int, effort: Effort) -> list[Row]:
             f"S={states}",
             other / ours,
             "times",
-            at_least(1),
+            at_least(2),
             {"ours": ours, "theirs": other},
         )
     ]
@@ -184,8 +197,8 @@ def dense_planning(states: int, effort: Effort) -> list[Row]:
     head = "planning, dense: times faster than"
     case = f"S={states}"
     return [
-        Row(SECTION, f"{head} QuantEcon's best", case, min(one, two) / ours, "times", at_least(1), details),
-        Row(SECTION, f"{head} mdpsolver", case, three / ours, "times", at_least(1), details),
+        Row(SECTION, f"{head} QuantEcon's best", case, min(one, two) / ours, "times", at_least(2), details),
+        Row(SECTION, f"{head} mdpsolver", case, three / ours, "times", at_least(2), details),
     ]
 
 

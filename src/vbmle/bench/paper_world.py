@@ -32,8 +32,8 @@ class Case:
     dimension: int
     times_slsqp: float
     floors: float
-    global_over_local: float | None
-    lazy: float
+    global_over_local: float
+    lazy: float | None
 
     @property
     def name(self) -> str:
@@ -44,10 +44,10 @@ class Case:
 
 
 CASES = (
-    Case(3, 2, 5, times_slsqp=25, floors=12, global_over_local=8, lazy=5),
-    Case(5, 4, 5, times_slsqp=25, floors=12, global_over_local=8, lazy=5),
-    Case(15, 4, 10, times_slsqp=25, floors=12, global_over_local=8, lazy=8),
-    Case(15, 4, 60, times_slsqp=100, floors=25, global_over_local=None, lazy=10),
+    Case(3, 2, 5, times_slsqp=75, floors=5, global_over_local=3, lazy=None),
+    Case(5, 4, 5, times_slsqp=75, floors=5, global_over_local=3, lazy=None),
+    Case(15, 4, 10, times_slsqp=200, floors=6, global_over_local=3, lazy=None),
+    Case(15, 4, 60, times_slsqp=1500, floors=20, global_over_local=3, lazy=None),
 )
 
 
@@ -106,7 +106,6 @@ def summarise(case: Case, sample: Sample) -> list[Row]:
     floor = median(second for walk in sample.local for second in walk.floor.seconds)
     searches = [second for walk in sample.search for second in walk.act_seconds]
     step, search = mean(steps), mean(searches)
-    globally = at_most(case.global_over_local) if case.global_over_local is not None else None
 
     def row(measure: str, value: float, target: Target | None = None, **details: float) -> Row:
         return Row(SECTION, measure, case.name, value, "times", target, details)
@@ -124,12 +123,14 @@ def summarise(case: Case, sample: Sample) -> list[Row]:
         row(
             "global step, mean: multiples of the local step",
             search / step,
-            globally,
+            at_most(case.global_over_local),
             global_step=search,
             local_step=step,
             median_of_global=median(searches),
         ),
-        _laziness(case, "global", sample.search, sample.lazy_search, at_least(case.lazy)),
+        _laziness(
+            case, "global", sample.search, sample.lazy_search, at_least(case.lazy) if case.lazy else None
+        ),
         _laziness(case, "local", sample.local, sample.lazy_local, None),
     ]
 

@@ -32,8 +32,8 @@ def against_cvxpy(name: str, effort: Effort) -> list[Row]:
     """Planning in every step: ours along a run, the obvious version in a few steps of its own."""
     world = random_network(*BASELINE[name])
     sweeps = published_sweeps(HORIZON, world.mdp.discount)
-    ours = Walk(UCLK(world.mdp, replan="every-step"), world, effort.horizon)
-    swept = Walk(UCLK(world.mdp, replan="every-step", sweeps=sweeps), world, effort.horizon)
+    ours = Walk(UCLK(world.mdp, update="every-step"), world, effort.horizon)
+    swept = Walk(UCLK(world.mdp, update="every-step", sweeps=sweeps), world, effort.horizon)
     theirs = Walk(ObviousUCLK(world.mdp, sweeps), world, effort.cvxpy_steps + 1)
     theirs.go(1)  # cvxpy compiles the problem
     rest = effort.horizon
@@ -59,7 +59,7 @@ def large_world(effort: Effort) -> list[Row]:
     """UCLK at (15,4), which its comparison in the paper could not run."""
     world, case = random_network(*LARGE_WORLD), "(15,4) d=10"
     lazy = Walk(UCLK(world.mdp), world, effort.horizon)
-    eager = Walk(UCLK(world.mdp, replan="every-step"), world, effort.horizon)
+    eager = Walk(UCLK(world.mdp, update="every-step"), world, effort.horizon)
     begun = stopwatch.start()
     lazy.go(effort.horizon)
     whole = stopwatch.since(begun)
@@ -100,7 +100,7 @@ def _makers() -> dict[str, Callable[[World], Any]]:
     found: dict[str, Callable[[World], Any]] = {}
     for name, kind in catalogue.agents().items():
         found[name] = partial(_make, kind)
-    found["UCLK, every step"] = lambda world: UCLK(world.mdp, replan="every-step")
+    found["UCLK, every step"] = lambda world: UCLK(world.mdp, update="every-step")
     return found
 
 

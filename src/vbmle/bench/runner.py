@@ -15,7 +15,7 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from vbmle.bench import certificates, large_models, paper_world, rivals, scaling, tabular
+from vbmle.bench import certificates, discounts, large_models, overhead, paper_world, rivals, scaling, tabular
 from vbmle.bench.effort import FULL, QUICK, Effort
 from vbmle.bench.speed_table import MISSED, Row, as_table, write
 from vbmle.common.threads import ONE_THREAD
@@ -57,10 +57,16 @@ def jobs(effort: Effort) -> list[tuple[str, int, Callable[[Tick], Any]]]:
     found.append(("growth with t", 1, _ticking(partial(scaling.in_time, effort))))
     for letter in scaling.SIZES:
         found.append((f"growth with {letter}", 1, _ticking(partial(scaling.in_size, letter, effort))))
+    for kind in discounts.KINDS:
+        found.append((f"first decisions, {kind}", 1, _ticking(partial(discounts.measure, kind, effort))))
     found.append(("memory", 1, _ticking(scaling.memory)))
     for domain in ("simplex", "polytope"):
         work = partial(large_models.updates, effort.large_states, effort, domain)
         found.append((f"large models, {domain}", 1, _ticking(work)))
+    hard = partial(large_models.hard_run, effort.large_states, effort)
+    found.append(("large models, rewards far away", 1, _ticking(hard)))
+    found.append(("outside the core", 1, _ticking(partial(overhead.step_without_solves, effort))))
+    found.append(("BLAS threads", 1, _ticking(partial(overhead.blas_threads, effort))))
     for states in effort.sparse_sizes:
         found.append(
             (
@@ -124,7 +130,7 @@ def progress(console: Console, total: int) -> Iterator[tuple[Callable[[str], Non
 
 def about(quick: bool) -> dict[str, Any]:
     """Under what conditions the table was made."""
-    packages = ("vbmle", "numpy", "scipy", "numba")
+    packages = ("vbmle", "numpy", "scipy")
     return {
         "quick": quick,
         "threads": {name: os.environ.get(name, "") for name in ONE_THREAD},

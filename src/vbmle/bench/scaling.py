@@ -73,7 +73,7 @@ def exponent(sizes: Sequence[float], seconds: Sequence[float]) -> float:
 def memory() -> list[Row]:
     """Memory of model and agent relative to the features, (S, A, S, d) floats: at the peak, and kept.
 
-    Traced are Python's and NumPy's allocations; work arrays that live inside one kernel call are not seen.
+    Traced are Python's and NumPy's allocations; what the core keeps is not seen.
     """
     states, actions, dimension = 15, 4, 60
     features = 8.0 * states * actions * states * dimension

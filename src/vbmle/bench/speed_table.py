@@ -18,7 +18,7 @@ from vbmle.common.files import whole_or_absent
 
 MET, MISSED, REPORTED = "met", "missed", "reported"
 COLOURS = {MET: "green", MISSED: "bold red", REPORTED: "dim"}
-UNITS = ("times", "share", "seconds", "exponent")
+UNITS = ("times", "share", "seconds", "exponent", "microseconds")
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class Row:
         if self.unit == "share":
             return _beside(100.0 * self.value, 100.0 * self.target.bound if self.target else None) + "%"
         text = _beside(self.value, self.target.bound if self.target else None)
-        return text + {"times": "", "seconds": " s", "exponent": ""}[self.unit]
+        return text + {"times": "", "seconds": " s", "microseconds": " µs", "exponent": ""}[self.unit]
 
     @property
     def aim(self) -> str:

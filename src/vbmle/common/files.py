@@ -63,7 +63,7 @@ def save_npz(path: str | os.PathLike[str], arrays: dict[str, NDArray[Any]]) -> N
 
 
 def load_npz(
-    path: str | os.PathLike[str], form: str, what: str
+    path: str | os.PathLike[str], form: str | tuple[str, ...], what: str
 ) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     """The arrays and the metadata of a file written by `save_npz`; ValueError where it is not `what`."""
     try:
@@ -75,8 +75,11 @@ def load_npz(
         raise
     except UNREADABLE as error:
         raise ValueError(f"{path} is not {what}: it is damaged or was written by something else") from error
-    if found != form:
-        raise ValueError(f"{path} is not {what}: its format is {found!r}, not {form!r}")
+    known = (form,) if isinstance(form, str) else form
+    if found not in known:
+        raise ValueError(
+            f"{path} is not {what}: its format is {found!r}, not {' or '.join(map(repr, known))}"
+        )
     return arrays, meta
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from ctypes import POINTER, c_double, c_int64, c_void_p
+from ctypes import POINTER, addressof, c_char, c_double, c_int64, c_void_p
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,8 @@ Ints = NDArray[np.int64]
 Address = c_void_p
 DoublePointer = POINTER(c_double)
 IndexPointer = POINTER(c_int64)
+_FLOAT, _INT, _SHORT = np.dtype(np.float64), np.dtype(np.int64), np.dtype(np.int32)
+_first: Any = c_char.from_buffer
 _KINDS: dict[Any, Any] = {
     np.float64: c_double,
     np.int64: c_int64,
@@ -25,21 +27,34 @@ _KINDS: dict[Any, Any] = {
 
 def floats(array: Floats, *shape: int) -> int:
     """The address of a contiguous array of doubles; with a shape, that shape is required."""
-    return _address(array, np.float64, shape)
+    return _address(array, _FLOAT, shape)
 
 
 def ints(array: Ints, *shape: int) -> int:
     """The address of a contiguous array of 64-bit whole numbers."""
-    return _address(array, np.int64, shape)
+    return _address(array, _INT, shape)
 
 
-def _address(array: NDArray[Any], kind: Any, shape: tuple[int, ...]) -> int:
+def short_ints(array: NDArray[np.int32], *shape: int) -> int:
+    """The address of a contiguous array of 32-bit whole numbers."""
+    return _address(array, _SHORT, shape)
+
+
+def _address(array: NDArray[Any], kind: np.dtype[Any], shape: tuple[int, ...]) -> int:
     if array.dtype != kind or not array.flags.c_contiguous or (shape and array.shape != shape):
-        wanted = f"{np.dtype(kind)} of shape {shape}" if shape else str(np.dtype(kind))
+        wanted = f"{kind} of shape {shape}" if shape else str(kind)
         raise ValueError(
             f"an array of {array.dtype} and shape {array.shape} was given; the core needs a contiguous {wanted}"
         )
-    return int(array.ctypes.data)
+    return place(array)
+
+
+def place(array: NDArray[Any]) -> int:
+    """The address of an array that is known to be as the core needs it."""
+    try:
+        return addressof(_first(array))
+    except (TypeError, ValueError):  # read-only, or empty: the way that takes four times as long
+        return int(array.ctypes.data)
 
 
 def view(owner: object, address: int, kind: Any, shape: tuple[int, ...]) -> NDArray[Any]:

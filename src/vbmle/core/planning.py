@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from vbmle.core.handle import Handle
 from vbmle.core.library import check, declare
-from vbmle.core.memory import Floats, Ints, floats, view
+from vbmle.core.memory import Floats, Ints, floats, ints, place, short_ints, view
 from vbmle.core.model import Model
 
 MOST_SWEEPS = 10_000_000
@@ -126,7 +126,7 @@ class Planner:
         check(_floor(self.handle, state))
 
     def broken_pair(self) -> int:
-        """The first pair whose p is no distribution, or -1."""
+        """The first pair whose p is not a probability distribution, or -1."""
         return int(_broken_pair(self.handle))
 
 
@@ -140,6 +140,7 @@ class _Known(ctypes.Structure):
         ("num_transitions", c_int64),
         ("pair_begin", c_void_p),
         ("successor", c_void_p),
+        ("index_bytes", c_int64),
         ("p", c_void_p),
     )
 
@@ -158,7 +159,7 @@ _plan_known = declare("vb_plan_known", c_int32, POINTER(_Known), c_double, POINT
 
 
 class KnownPlan(NamedTuple):
-    """V (S,), Q (S, A), policy (S,), and what bounds the error of V; or the first pair that is no distribution."""
+    """V (S,), Q (S, A), policy (S,), and what bounds the error of V; or the first pair that is not a distribution."""
 
     V: Floats
     Q: Floats
@@ -171,29 +172,24 @@ def plan_dense(P: Floats, reward: Floats, discount: float, tolerance: float) -> 
     """For P (S, A, S) and reward (S, A), both contiguous."""
     states, actions = reward.shape
     known = _Known(states, actions, discount, floats(reward), floats(P, states, actions, states))
-    return _plan(known, (states, actions), tolerance)
+    return _plan(known, states, actions, tolerance)
 
 
 def plan_sparse(
-    pattern: tuple[NDArray[np.int32], NDArray[np.int32]],
-    p: Floats,
-    reward: Floats,
-    discount: float,
-    tolerance: float,
+    pattern: tuple[NDArray[Any], NDArray[Any]], p: Floats, reward: Floats, discount: float, tolerance: float
 ) -> KnownPlan:
-    """For a pattern (pair_begin (S*A + 1,), successor (n,)) and p (n,)."""
+    """For a pattern (pair_begin (S*A + 1,), successor (n,)), both int32 or both int64, p (n,) and reward (S, A)."""
     begin, successor = pattern
     states, actions = reward.shape
-    if begin.shape != (states * actions + 1,) or successor.shape != p.shape:
-        raise ValueError(f"a pattern of {begin.shape} and {successor.shape} was given for p {p.shape}")
-    where = (int(begin.ctypes.data), int(successor.ctypes.data))
-    known = _Known(states, actions, discount, floats(reward), None, len(p), *where, floats(p))
-    return _plan(known, (states, actions), tolerance)
+    address = short_ints if begin.dtype == np.int32 else ints
+    where = address(begin, states * actions + 1), address(successor, len(p))
+    known = _Known(states, actions, discount, floats(reward), None, len(p), *where, begin.itemsize, floats(p))
+    return _plan(known, states, actions, tolerance)
 
 
-def _plan(known: _Known, shape: tuple[int, int], tolerance: float) -> KnownPlan:
-    V, Q, policy = np.empty(shape[0]), np.empty(shape), np.empty(shape[0], np.int64)
-    plan = _Plan(V.ctypes.data, Q.ctypes.data, policy.ctypes.data)
+def _plan(known: _Known, states: int, actions: int, tolerance: float) -> KnownPlan:
+    V, Q, policy = np.empty(states), np.empty((states, actions)), np.empty(states, np.int64)
+    plan = _Plan(place(V), place(Q), place(policy))
     status = _plan_known(byref(known), tolerance, byref(plan))
     if plan.broken_pair < 0:
         check(status)

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vbmle.core.counts import Counts
 from vbmle.core.handle import Handle
 from vbmle.core.library import check, declare
 from vbmle.core.memory import Floats, Ints, floats, ints, view
 from vbmle.core.model import Model
+from vbmle.core.transition_counts import Counts
 
 STATUSES = ("converged", "stalled", "no step", "line search failed", "out of iterations", "no start")
 
@@ -41,7 +41,7 @@ def make_objective(
     counts: Counts, ridge: float, bias: float = 0.0, state: int = 0, linear: Floats | None = None
 ) -> Objective:
     """An objective that keeps the counts, and the linear part, alive."""
-    address = None if linear is None else floats(linear)
+    address = None if linear is None else floats(linear, counts.model.dimension)
     made = Objective(counts.handle, address, ridge, bias, state)
     made.counts_used, made.linear_used = counts, linear
     return made
@@ -79,15 +79,16 @@ class _Fields(ctypes.Structure):
         ("factor_size", c_int64),
         ("size", c_int64),
         ("turn", c_int64),
+        ("climbs", c_int64),
     )
 
 
 _new = declare("vb_solver_new", c_int32, c_void_p, c_int64, c_int32, POINTER(c_void_p))
 _free = declare("vb_solver_free", None, c_void_p)
 _set_starts = declare("vb_solver_set_starts", c_int32, c_void_p, POINTER(_Starts))
-_look = declare("vb_solver_fields", None, c_void_p, POINTER(_Fields))
-_stand_at = declare("vb_solver_stand_at", None, c_void_p, c_void_p)
-_plan = declare("vb_solver_plan", None, c_void_p)
+_look = declare("vb_solver_fields", c_int32, c_void_p, POINTER(_Fields))
+_stand_at = declare("vb_solver_stand_at", c_int32, c_void_p, c_void_p)
+_plan = declare("vb_solver_plan", c_int32, c_void_p)
 _restore = declare("vb_solver_restore", c_int32, c_void_p, c_int64, c_int64)
 _add_start = declare("vb_solver_add_start", c_int32, c_void_p, POINTER(Objective), c_void_p)
 _climb, _search, _follow, _few = (
@@ -140,6 +141,12 @@ class Solver:
         _look(self.handle, self._reference)
         return int(self._fields.turn)
 
+    @property
+    def climbs(self) -> int:
+        """How often it has climbed, from wherever."""
+        _look(self.handle, self._reference)
+        return int(self._fields.climbs)
+
     def set_starts(self, fixed: Floats, best: Floats | None, pairs: Ints) -> None:
         """Where searches start from."""
         free = self.model.num_free
@@ -169,12 +176,12 @@ class Solver:
 
     def stand_at(self, theta: Floats) -> None:
         """Stand at theta alone."""
-        _stand_at(self.handle, floats(theta, self.model.dimension))
+        check(_stand_at(self.handle, floats(theta, self.model.dimension)))
 
     def plan(self) -> None:
         """Make the incumbent's policy and V optimal for its theta."""
-        _plan(self.handle)
+        check(_plan(self.handle))
 
     def restore(self, size: int, turn: int) -> None:
-        """Take over what was written into the views."""
+        """Take over what was written into the views; where it is refused, the solver is as new."""
         check(_restore(self.handle, size, turn))

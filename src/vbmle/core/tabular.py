@@ -48,9 +48,8 @@ class RewardBiasedRows:
         self.model, p, policy = model, c_void_p(), c_void_p()
         self.handle = handle = Handle(_new, _free, model, model.handle, int(factors))
         check(_look(handle.address, byref(p), byref(policy)))
-        assert p.value is not None and policy.value is not None
-        self.p: Floats = view(handle, p.value, np.float64, (model.num_transitions,))
-        self.policy: Ints = view(handle, policy.value, np.int64, (model.num_states,))
+        self.p: Floats = view(handle, p.value or 0, np.float64, (model.num_transitions,))
+        self.policy: Ints = view(handle, policy.value or 0, np.int64, (model.num_states,))
         self._task, self._result = _Task(tolerance=tolerance, limit=limit), _Result()
 
     def solve(self, counts: Floats, visits: Floats, bias: float, state: int) -> tuple[float, float]:

@@ -17,7 +17,7 @@ has a theta of its own. The same with the reward turned round bounds V^pi from b
 from __future__ import annotations
 
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,6 +26,7 @@ from scipy.sparse.csgraph import breadth_first_order
 
 from vbmle.common import validation
 from vbmle.common.validation import Bools, Floats, Ints
+from vbmle.estimation.candidate_confidence import CandidateSet, losses
 from vbmle.estimation.counts import TransitionCounts
 from vbmle.estimation.likelihood_set import LikelihoodSet, likelihood_set
 from vbmle.model.core_model import core_model
@@ -44,11 +45,14 @@ VALUE_ROUNDS = 60
 class Confidence:
     """What holds for every theta of a set that has the truth in it with probability at least 1 - delta.
 
-    V_low, V_high : (S,) bounds on V*; in the units of `plan`.
-    loss : a bound on V* - V^policy in the states that matter (those that `state` can lead to; all without one).
+    V_low, V_high : (S,) bounds on V*, in the units of your reward.
+    loss : a bound on V* - V^policy in the states that matter (those that `state` can lead to; all without one), in
+        the same units.
     certified : the policy is optimal there for every theta of the set; then `loss` is 0.
     rivals : (S, A), the actions that may be better than the policy's for some theta of the set.
     theta, threshold : the most likely theta, and how much less likely the set reaches.
+    empty : whether no theta is left: the model is wrong, or delta has happened. Then nothing is proved: the bounds are
+        those of the rewards alone, and every action is a rival.
     """
 
     policy: Ints
@@ -60,6 +64,7 @@ class Confidence:
     theta: Floats
     threshold: float
     delta: float
+    empty: bool = False
 
     def interval(self, state: int) -> tuple[float, float]:
         """Bounds on V*(state)."""
@@ -70,7 +75,37 @@ def confidence(
     counts: TransitionCounts, policy: ArrayLike, delta: float = 0.1, state: int | None = None
 ) -> Confidence:
     """What the counts prove about V* and about a policy, at confidence 1 - delta, at all times at once."""
+    if counts.mdp.domain == "vertices":
+        return _among_candidates(counts, policy, validation.fraction("delta", delta), state)
     return certify(likelihood_set(counts, delta), policy, delta, state)
+
+
+def _among_candidates(
+    counts: TransitionCounts, policy: ArrayLike, delta: float, state: int | None
+) -> Confidence:
+    """The same where theta is one of the candidates: exact over those that are left."""
+    mdp, likely = counts.mdp, CandidateSet(counts, delta)
+    chosen, matters = require_policy(mdp, policy), _reachable(mdp, state)
+    if not likely.left.any():
+        return _nothing(mdp, chosen, matters, (likely.most_likely, likely.threshold, delta))
+    low, high, loss, advantage = losses(mdp, likely, chosen)
+    rivals = (advantage > TIE / (1.0 - mdp.discount)) & matters[:, None]
+    certified = not rivals.any()
+    most = 0.0 if certified else float(loss[matters].max())
+    parts = (likely.most_likely, likely.threshold, delta)
+    return _told(mdp, Confidence(chosen, low, high, most, certified, rivals, *parts))
+
+
+def _nothing(
+    mdp: LinearMixtureMDP, policy: Ints, matters: Bools, parts: tuple[Floats, float, float]
+) -> Confidence:
+    """What an empty set proves."""
+    worst, best = _range(mdp)
+    low, high = np.full(mdp.num_states, worst), np.full(mdp.num_states, best)
+    rivals = np.repeat(matters[:, None], mdp.num_actions, axis=1)
+    rivals[np.arange(mdp.num_states), policy] = False
+    rivals &= mdp.allowed
+    return _told(mdp, Confidence(policy, low, high, best - worst, False, rivals, *parts, empty=True))
 
 
 def certify(
@@ -83,23 +118,34 @@ def certify(
         raise ValueError(
             f"the model has {mdp.num_states} states; bounds are computed for up to {DENSE_STATES}"
         )
+    delta = validation.fraction("delta", delta)
+    matters, (worst, best) = _reachable(mdp, state), _range(mdp)
     if likely.empty:
-        raise ValueError("the confidence set is empty: its delta has happened, or the model is wrong")
-    matters = _reachable(mdp, state)
+        return _nothing(mdp, chosen, matters, (likely.theta, likely.threshold, delta))
     local = _Expansion(likely, chosen)
     low, high = local.value_bounds()
     size = np.maximum(high - local.V, local.V - low)
     gain = local.advantages(size, matters)
     rivals = gain > TIE / (1.0 - mdp.discount)
     loss = float(np.where(rivals, gain, 0.0).max() / (1.0 - mdp.discount))
-    worst, best = _range(mdp)
     low = np.clip(low, worst, best)
     ceiling = np.minimum(_optimistic(mdp, likely), best)
     high = np.maximum(np.minimum(np.where(matters, high + loss, ceiling), ceiling), low)
     loss = min(loss, float((high - low)[matters].max()))
     certified = not rivals.any()
-    parts = (likely.theta, likely.threshold, validation.fraction("delta", delta))
-    return Confidence(chosen, low, high, loss, certified, rivals, *parts)
+    parts = (likely.theta, likely.threshold, delta)
+    return _told(mdp, Confidence(chosen, low, high, loss, certified, rivals, *parts))
+
+
+def _told(mdp: LinearMixtureMDP, found: Confidence) -> Confidence:
+    """The same in the units of the user's reward."""
+    base = mdp.reward_offset / (1.0 - mdp.discount)
+    return replace(
+        found,
+        V_low=mdp.reward_scale * found.V_low + base,
+        V_high=mdp.reward_scale * found.V_high + base,
+        loss=mdp.reward_scale * found.loss,
+    )
 
 
 class _Expansion:
@@ -212,5 +258,5 @@ def _reachable(mdp: LinearMixtureMDP, state: int | None) -> Bools:
 
 def _range(mdp: LinearMixtureMDP) -> tuple[float, float]:
     """Bounds on every value from rewards alone."""
-    values = mdp.transition_reward if len(mdp.transition_reward) else mdp.row_reward
+    values = mdp.transition_reward if len(mdp.transition_reward) else mdp.row_reward[mdp.allowed.ravel()]
     return float(values.min()) / (1.0 - mdp.discount), float(values.max()) / (1.0 - mdp.discount)

@@ -30,8 +30,8 @@ class Information:
 
     def snapshot(self) -> Snapshot:
         """What `restore` continues from."""
-        return {f"information.{key}": value for key, value in self._core.state().items()}
+        return self._core.snapshot()
 
     def restore(self, snapshot: Snapshot) -> None:
         """Continue from a snapshot."""
-        self._core.restore({key: snapshot[f"information.{key}"] for key in self._core.state()})
+        self._core.restore(snapshot)

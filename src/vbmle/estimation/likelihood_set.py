@@ -35,6 +35,7 @@ from numpy.typing import ArrayLike
 
 from vbmle.common.validation import Floats, Ints, fraction
 from vbmle.core.solver import Objective
+from vbmle.estimation.candidates import CandidateSolver, make_solver
 from vbmle.estimation.counts import TransitionCounts
 from vbmle.estimation.maximiser import Solver, goal
 from vbmle.model.mdp import LinearMixtureMDP
@@ -76,7 +77,8 @@ class LikelihoodSet:
         self._square = 2.0 * (1.0 + SLACK) * (max(self.threshold, 0.0) + max(self._solver.gap, 0.0))
         self._parts = [self._part(*found) for found in _blocks(self.mdp)]
         self.probability_reach: Floats = np.ones(self.mdp.transitions.count)
-        self._fit()
+        if not self.empty:
+            self._fit()
 
     @property
     def empty(self) -> bool:
@@ -161,6 +163,10 @@ class LikelihoodSet:
 
 def likelihood_set(counts: TransitionCounts, delta: float = 0.1) -> LikelihoodSet:
     """C_t of the counts: holds theta* at all times at once with probability at least 1 - delta."""
+    if counts.mdp.domain == "vertices":
+        raise ValueError(
+            "theta is one of the candidates (domain='vertices'): a set of those is in confidence(...)"
+        )
     log_q = float(np.logaddexp(log_mixture(counts), log_rows(counts)) - np.log(2.0))
     return LikelihoodSet(counts, log_q - float(np.log(1.0 / fraction("delta", delta))))
 
@@ -180,17 +186,22 @@ def log_mixture(counts: TransitionCounts) -> float:
 
 def log_rows(counts: TransitionCounts) -> float:
     """The log-probability that the rule of Krichevsky and Trofimov in every row gave to the path."""
+    return float(rows_log_probability(counts).sum())
+
+
+def rows_log_probability(counts: TransitionCounts) -> Floats:
+    """The same for each row (s, a) on its own, (S*A,)."""
     from scipy.special import gammaln
 
     starts = counts.mdp.transitions.indptr[:-1]
     n, k = np.add.reduceat(counts.values, starts), np.diff(counts.mdp.transitions.indptr)
     by_row = np.add.reduceat(gammaln(counts.values + 0.5) - gammaln(0.5), starts)
-    return float((by_row + gammaln(0.5 * k) - gammaln(n + 0.5 * k)).sum())
+    return np.asarray(by_row + gammaln(0.5 * k) - gammaln(n + 0.5 * k))
 
 
-def most_likely(counts: TransitionCounts) -> tuple[Solver, Objective]:
+def most_likely(counts: TransitionCounts) -> tuple[Solver | CandidateSolver, Objective]:
     """A solver that stands at the maximum of l over P, and l."""
-    solver, objective = Solver(counts.mdp), goal(counts, 0.0)
+    solver, objective = make_solver(counts.mdp), goal(counts, 0.0)
     solver.climb(objective)
     return solver, objective
 

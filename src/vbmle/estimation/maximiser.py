@@ -32,8 +32,10 @@ from vbmle.planning.planner import uses_factors
 POOL = 8
 """How many local maxima a global search keeps."""
 
-KEPT = ("y", "theta", "policy", "V", "active", "num_active", "result", "status", "iterations")
-KEPT += ("evaluated", "factored", "factors")
+KEPT = (
+    *("y", "theta", "policy", "V", "active", "num_active", "result", "status", "iterations"),
+    *("evaluated", "factored", "factors"),
+)
 """What of the pool a snapshot holds."""
 
 
@@ -93,12 +95,18 @@ class Solver:
         self._core.stand_at(theta)
 
     def search(self, objective: Objective) -> None:
-        """Climb from everywhere."""
+        """Climb from everywhere; once where there is no bias, because the objective is concave."""
+        if objective.bias == 0.0:
+            return self._core.climb(objective)
         self._prepare()
         self._core.search(objective)
 
     def follow(self, objective: Objective) -> None:
-        """Climb from the pool and from one start and one policy more; from several the first time."""
+        """Climb from the pool and from one start and one policy more; from several the first time, and where it stands
+        where there is no bias.
+        """
+        if objective.bias == 0.0:
+            return self._core.climb(objective)
         if not self._has_starts:
             self._prepare()
         self._core.follow(objective)
@@ -120,12 +128,12 @@ class Solver:
 
     def snapshot(self) -> Snapshot:
         """What the next solve depends on, to be continued exactly by `restore`."""
-        arrays: Snapshot = {f"solver.{name}": self._core.views[name] for name in KEPT}
-        return arrays | {"solver.place": np.array([self._core.size, self._core.turn])}
+        arrays: Snapshot = {name: self._core.views[name] for name in KEPT}
+        return arrays | {"place": np.array([self._core.size, self._core.turn])}
 
     def restore(self, snapshot: Snapshot) -> None:
         """Continue from a snapshot."""
         for name in KEPT:
-            self._core.views[name][...] = snapshot[f"solver.{name}"]
-        size, turn = (int(i) for i in snapshot["solver.place"])
+            self._core.views[name][...] = snapshot[name]
+        size, turn = (int(i) for i in snapshot["place"])
         self._core.restore(size, turn)

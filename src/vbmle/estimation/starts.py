@@ -11,7 +11,7 @@ from vbmle.core import linear_program
 from vbmle.model.core_model import FlatSet
 from vbmle.model.feasible_set import Block
 from vbmle.model.mdp import LinearMixtureMDP
-from vbmle.planning.optimistic_planner import best_successors
+from vbmle.planning.optimistic_planner import BestSuccessors
 
 TRY_ALL = 64  # up to this many vertices all are tried
 HIT_AND_RUN_STEPS = 12  # of hit-and-run between two random points
@@ -135,13 +135,10 @@ def _hit_and_run(block: Block, rng: np.random.Generator, count: int) -> Floats:
 def _best_everywhere(mdp: LinearMixtureMDP) -> Floats:
     """For a product of blocks: each block at the point that is best for an optimistic controller.
 
-    Optimistic value iteration lets every (s, a) row move to the best successor it has; each block then takes
-    its vertex that is best for those values, weighted equally over the rows it governs.
+    It lets every (s, a) row move to the best successor it has; each block then takes its vertex that is best for
+    those values, weighted equally over the rows it governs.
     """
-    V, gain = np.zeros(mdp.num_states), np.zeros(mdp.transitions.count)
-    for _ in range(int(np.ceil(np.log(1e-4 * (1 - mdp.discount)) / np.log(mdp.discount)))):
-        gain, V = best_successors(mdp, V)
-    weight = np.asarray(mdp.transitions.phi.T @ gain)
+    weight = np.asarray(mdp.transitions.phi.T @ BestSuccessors(mdp).worth)
     parts = []
     for block in mdp.polytope.blocks:
         if block.dimension:

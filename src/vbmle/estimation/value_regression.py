@@ -25,10 +25,10 @@ class Regression:
         """log det Sigma - log det (ridge I)."""
         return self._core.log_det
 
-    def snapshot(self, name: str = "regression") -> Snapshot:
+    def snapshot(self) -> Snapshot:
         """What `restore` continues from."""
-        return {f"{name}.{key}": value for key, value in self._core.state().items()}
+        return self._core.snapshot()
 
-    def restore(self, snapshot: Snapshot, name: str = "regression") -> None:
+    def restore(self, snapshot: Snapshot) -> None:
         """Continue from a snapshot."""
-        self._core.restore({key: snapshot[f"{name}.{key}"] for key in self._core.state()})
+        self._core.restore(snapshot)

@@ -178,7 +178,7 @@ def _finished(running: Iterable[Future[Result]]) -> set[Future[Result]]:
 
 
 def _process_pool(jobs: int) -> ProcessPoolExecutor:
-    # Spawned, not forked: a copy of a process that has threads (BLAS, polars) may stop for ever.
+    # Spawned, not forked: a copy of a process that has threads (BLAS, polars) may hang.
     context = multiprocessing.get_context("spawn")
     return ProcessPoolExecutor(jobs, mp_context=context, initializer=_start_worker)
 

@@ -7,18 +7,16 @@ from __future__ import annotations
 
 import textwrap
 import traceback
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-from vbmle.experiments import measures
+from vbmle.experiments import playing
 from vbmle.experiments.compute import Lost, PoolGone, Workers
 from vbmle.experiments.resume_key import code_version
 from vbmle.experiments.spec import Experiment, Trial
 from vbmle.experiments.store import Record, Store, about
-from vbmle.simulation import simulate
 
 T = TypeVar("T")
 
@@ -27,7 +25,7 @@ MESSAGE = 300
 
 
 class Watcher(Protocol):
-    """Who is told how a run goes on."""
+    """What hears about the progress of a run."""
 
     def say(self, line: str) -> None:
         """Something the user should know."""
@@ -134,25 +132,12 @@ def _keep(store: Store, trial: Trial, result: Record | Failure | Lost, summary: 
 
 def play(trial: Trial) -> Record | Failure:
     """One trial, in a worker: whatever it raises is its result, so that the others go on."""
-    return _guarded(_play, trial)
-
-
-def _play(trial: Trial) -> Record:
-    world = trial.make_world()
-    extra = ["distance"] if trial.record.distance else []
-    history = simulate(trial.make_agent(world), world, trial.horizon, seed=trial.chance, record=extra)
-    columns = measures.columns(world, history, trial.steps, mle=trial.record.mle_error)
-    return Record(trial, columns, measures.facts(world), code_version(), about())
-
-
-def _guarded(action: Callable[[Trial], T], trial: Trial) -> T | Failure:
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RuntimeWarning)  # what an agent warns of it also counts
-            return action(trial)
+        columns, facts = playing.play(trial)
     except Exception as error:
         message = " ".join(f"{type(error).__name__}: {error}".split())
         return Failure(trial, textwrap.shorten(message, MESSAGE), traceback.format_exc())
+    return Record(trial, columns, facts, code_version(), about())
 
 
 def _counts(experiment: Experiment, trials: list[Trial]) -> tuple[dict[str, int], dict[str, int]]:

@@ -14,7 +14,7 @@
     [agents.VBMLE]
     bias = "log"
 
-Whatever does not fit is told in one line: the file, the field, what it needs and the nearest match. Names and
+Errors give a one-line message: the file, the field, what it needs and the nearest match. Names and
 types are checked against signatures, values by making every world and every agent once.
 """
 
@@ -25,7 +25,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from vbmle.experiments import InputError, catalogue
+from vbmle.experiments import InputError, catalogue, playing
 from vbmle.experiments.settings import fit, nearest
 from vbmle.experiments.spec import Choice, Experiment, Recording
 from vbmle.model.world import World
@@ -65,13 +65,13 @@ def try_out(experiment: Experiment, where: str | Path) -> None:
     agent, worlds = next(iter(experiment.agents)), {}
     for label in experiment.worlds:
         try:
-            worlds[label] = experiment.trial(label, agent, 0).make_world()
+            worlds[label] = playing.make_world(experiment.trial(label, agent, 0))
         except REFUSALS as error:
             raise InputError(f"{where}: worlds.{label}: {error}") from None
     smallest = min(worlds, key=lambda label: _size(worlds[label]))
     for agent in experiment.agents:
         try:
-            experiment.trial(smallest, agent, 0).make_agent(worlds[smallest])
+            playing.make_agent(experiment.trial(smallest, agent, 0), worlds[smallest])
         except REFUSALS as error:
             raise InputError(f"{where}: agents.{agent} (in worlds.{smallest}): {error}") from None
 

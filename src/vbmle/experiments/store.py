@@ -31,11 +31,14 @@ from vbmle.experiments import InputError
 from vbmle.experiments.resume_key import code_version, version_of
 from vbmle.experiments.spec import Experiment, Trial, folder_name
 
-FORMAT = "vbmle-record-1"
+FORMAT = "vbmle-record-2"
+"""Since 2 there is a column `trouble`."""
+
 UNREADABLE = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError, KeyError)
 """What reading a damaged file may raise."""
 
 FOREIGN = "other settings, or made by another version of the code"
+OLD = "the format of an earlier version of vbmle"
 
 TIMINGS = ("seconds",)
 """Columns that differ from run to run: no comparison reads them."""
@@ -47,6 +50,10 @@ class DamagedError(ValueError):
 
 class ForeignError(ValueError):
     """A record of something else."""
+
+
+class OldError(ForeignError):
+    """A record in a format that is no longer read."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,11 +147,12 @@ class Store:
             aside.write_bytes(content.getvalue())
 
     def read(self, trial: Trial) -> Record:
-        """The record of a trial; DamagedError or ForeignError if what is there is not it."""
+        """The record of a trial; DamagedError, ForeignError or OldError if what is there is not it."""
         path = self.path(trial)
         try:
             meta = json.loads(pl.read_parquet_metadata(path)["vbmle"])
-            fingerprint, checksum, facts = meta["fingerprint"], meta["checksum"], meta["facts"]
+            form, fingerprint = meta["format"], meta["fingerprint"]
+            checksum, facts = meta["checksum"], meta["facts"]
             # Read whole before it is parsed: a file that shrinks meanwhile must not be mapped.
             frame = pl.read_parquet(path, memory_map=False)
             columns = {name: frame[name].to_numpy() for name in frame.columns if name != "step"}
@@ -153,28 +161,32 @@ class Store:
             raise DamagedError(f"{path} is damaged ({type(error).__name__})") from None
         if checksum != _checksum(columns):
             raise DamagedError(f"{path} is damaged (its numbers do not match their checksum)")
+        if form != FORMAT:
+            raise OldError(f"{path}: {OLD} ({form}, not {FORMAT})")
         if fingerprint != trial.fingerprint(self.code) or not np.array_equal(steps, trial.steps):
             raise ForeignError(f"{path}: {FOREIGN}")
         return Record(trial, columns, facts)
 
     def missing(self) -> tuple[list[Trial], list[str]]:
         """The trials without a record, and lines about what had to be set aside because it is not theirs."""
-        trials, lines, foreign = [], [], 0
+        trials, lines, foreign, old = [], [], 0, 0
         for trial in self.experiment.plan():
             if self.path(trial).exists():
                 try:
                     self.read(trial)
                     continue
+                except OldError:
+                    old += 1
                 except ForeignError:
                     foreign += 1
                 except DamagedError as error:
                     lines.append(f"{error}: set aside and run again")
                 self._set_aside(self.path(trial))
             trials.append(trial)
-        if foreign:
-            lines.append(
-                f"records with {FOREIGN}: {foreign}, set aside in {self.folder / 'set-aside'} and run again"
-            )
+        for count, reason in ((old, f"in {OLD}"), (foreign, f"with {FOREIGN}")):
+            if count:
+                place = self.folder / "set-aside"
+                lines.append(f"records {reason}: {count}, set aside in {place} and run again")
         return trials, lines
 
     def _set_aside(self, path: Path) -> None:
@@ -205,17 +217,21 @@ def _results(folder: Path, path: Path) -> Results:
         store, facts = Store(folder, experiment, note["code"]), dict(note["about"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InputError(f"{path}: it does not describe an experiment ({error})") from None
-    records, left_out = [], []
+    records, left_out, old = [], [], 0
     foreign = set(store.home.glob("*/*/trial-*.parquet"))
     for trial in experiment.plan():
         if store.path(trial) in foreign:
             try:
                 records.append(store.read(trial))
+            except OldError:
+                old += 1
             except ForeignError:
                 continue
             except DamagedError as error:
                 left_out.append(str(error))
             foreign.remove(store.path(trial))
+    if old:
+        left_out.append(f"records in {OLD}: {old}; run again to make them anew")
     if foreign:
         left_out.append(f"records with {FOREIGN}: {len(foreign)}")
     return Results(experiment, records, facts, left_out)
@@ -224,7 +240,7 @@ def _results(folder: Path, path: Path) -> Results:
 @cache
 def about() -> dict[str, str]:
     """Versions and machine."""
-    found = {name: version_of(name) for name in ("vbmle", "numpy", "scipy", "numba", "polars")}
+    found = {name: version_of(name) for name in ("vbmle", "numpy", "scipy", "polars")}
     machine = f"{platform.system()} {platform.machine()}, {os.cpu_count()} processors"
     return found | {"python": platform.python_version(), "machine": machine}
 

@@ -4,7 +4,8 @@
                   <phi(s'|s,a), theta>  = 0      for the transitions known to be impossible (P_0),
                   sum_s' <phi(s'|s,a), theta> = 1 for every (s, a) }
 
-(the upper bound 1 follows), intersected with {theta >= 0, sum theta = 1} where the domain is "simplex".
+(the upper bound 1 follows), intersected with {theta >= 0, sum theta = 1} where the domain is "simplex". Where it is
+"vertices", theta is a vertex of that simplex, and the polytope here is the simplex around them.
 
 P is a product over blocks of coordinates that no (s, a) row links: one block for a mixture, one simplex per
 (s, a) for a tabular model. Within a block theta = center + basis @ y, with an orthonormal basis of the
@@ -27,6 +28,9 @@ from scipy import sparse
 from vbmle.common.validation import Bools, Floats, Ints
 from vbmle.model.interior_points import FLAT, MANY, RANK_TOLERANCE, move_inside
 from vbmle.model.transitions import Transitions, row_norms
+
+SIMPLICES = ("simplex", "vertices")
+"""Domains in which weights are at least 0 and sum to 1."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,10 +64,13 @@ class Constraints:
         if len(zero) and zero.max() > worst:
             i = int(zero.argmax())
             worst, where = float(zero[i]), f"P{self.zero_names[i]} = {zero[i]:.6g}, known to be impossible"
-        if self.domain == "simplex" and -theta.min() > worst:
+        if self.domain in SIMPLICES and -theta.min() > worst:
             worst, where = float(-theta.min()), f"theta[{int(theta.argmin())}] = {theta.min():.6g}, below 0"
-        if self.domain == "simplex" and abs(theta.sum() - 1.0) > worst:
+        if self.domain in SIMPLICES and abs(theta.sum() - 1.0) > worst:
             worst, where = float(abs(theta.sum() - 1.0)), f"theta sums to {theta.sum():.6g}, not 1"
+        mixed = float(np.abs(theta - np.eye(len(theta))[int(theta.argmax())]).max())
+        if self.domain == "vertices" and mixed > worst:
+            worst, where = mixed, "theta is a mix, and domain='vertices' wants all weight on one candidate"
         return worst, where
 
 
@@ -105,7 +112,12 @@ def build(constraints: Constraints) -> Polytope:
 
 
 def _blocks(c: Constraints) -> list[Block]:
-    if c.domain == "simplex":
+    if c.domain == "vertices" and not _is_plain_simplex(c):
+        raise ValueError(
+            "domain is 'vertices', but not every candidate is a transition law on its own: each needs rows that are at "
+            "least 0 and sum to 1, p_min = 0, and no probability on transitions declared impossible"
+        )
+    if c.domain in SIMPLICES:
         whole = np.arange(c.transitions.dimension)
         return (
             [_simplex(whole, 0.0)] if _is_plain_simplex(c) else [_general(c, whole, slice(None), slice(None))]
@@ -124,9 +136,9 @@ def _blocks(c: Constraints) -> list[Block]:
 
 def _is_plain_simplex(c: Constraints) -> bool:
     """Base models on the simplex: every row of every model is a distribution, so nothing else binds."""
-    if c.p_min > 0.0 or len(c.zero_names) or sparse.issparse(c.transitions.phi):
+    if c.p_min > 0.0 or len(c.zero_names) or (sparse.issparse(c.transitions.phi) and c.domain == "simplex"):
         return False
-    return bool(np.min(c.transitions.phi) >= 0.0 and np.abs(np.asarray(c.sums) - 1.0).max() < 1e-9)
+    return bool(c.transitions.phi.min() >= 0.0 and np.abs(_dense(c.sums) - 1.0).max() < 1e-9)
 
 
 def _is_tabular(c: Constraints) -> bool:
@@ -203,7 +215,7 @@ def _general(c: Constraints, cols: Ints, mine: Bools | slice, mine_rows: Bools |
     if len(c.zero_names):
         equal = np.vstack([equal, _dense(c.zeros[:, cols])])
         target = np.append(target, np.zeros(len(c.zero_names)))
-    if c.domain == "simplex":
+    if c.domain in SIMPLICES:
         phi, lower = np.vstack([phi, np.eye(len(cols))]), np.concatenate([lower, np.zeros(len(cols))])
         equal, target = np.vstack([equal, np.ones((1, len(cols)))]), np.append(target, 1.0)
     pairs = np.arange(c.sums.shape[0])[mine_rows]

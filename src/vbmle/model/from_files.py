@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 PathLike: TypeAlias = str | os.PathLike[str]
 Models: TypeAlias = list[sparse.csr_array]
 
-SUMS = 1e-6
+SUMS = 1e-4
 """How far the probabilities of a pair (s, a) in a table may sum from 1; they are then divided by their sum."""
 
 UNSEEN = ("refuse", "stay", "uniform")
@@ -216,7 +216,7 @@ def _no_repeats(path: PathLike, key: Ints) -> None:
 def _refuse_sum(
     path: PathLike, off: int, row: Ints, sums: Floats, names: list[Any], shape: tuple[int, int]
 ) -> None:
-    """Say which pair (s, a) of which model is no distribution, and where its first row is."""
+    """Say which pair (s, a) of which model is not a probability distribution, and where its first row is."""
     size, count = shape
     model, pair = divmod(off, size * count)
     what = f"(s={pair // count}, a={pair % count}) of model {names[model]!r}"

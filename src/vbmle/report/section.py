@@ -75,8 +75,11 @@ def _tables(results: Results, worlds: Sequence[WorldRuns], pairs: Sequence[Row],
     name = folder_name(experiment.name)
     first = next(iter(worlds[0].agents)) if worlds and len(pairs) > MANY_PAIRS else ""
     only = f" Here those of {first}; the file has every pair." if first else ""
-    shown = dict(tables.REGRET)
+    rows = tables.regret(worlds)
+    shown = tables.present(tables.REGRET, rows)
     note = "IQM: mean of the middle half. Std: standard deviation over the trials. A dash: nothing there."
+    if "trouble" in shown:
+        note += " Decisions in trouble: over all steps of all trials, those that did not end as they should."
     if experiment.name == published.EXPERIMENT:
         note += (
             ' "Published" is what the paper prints, from its own machine and its own draw of worlds; it leaves the '
@@ -91,7 +94,7 @@ def _tables(results: Results, worlds: Sequence[WorldRuns], pairs: Sequence[Row],
             f"Regret after {experiment.horizon} steps",
             note,
             shown,
-            tables.regret(worlds),
+            rows,
         ),
         Table(
             f"{name}-pairs.csv",

@@ -28,7 +28,8 @@ def sentences(worlds: Sequence[WorldRuns], pairs: Sequence[Row]) -> list[str]:
         return ["No trial is complete yet."]
     others = _others(worlds, pairs)
     compared = [_comparison(worlds, pairs, other, short=len(others) > FEW_WORLDS) for other in others]
-    return [*_best(worlds, pairs), *compared, *_missing(worlds), _tails(worlds), _cost(worlds)]
+    warnings = [*_missing(worlds), *trouble(worlds)]
+    return [*_best(worlds, pairs), *compared, *warnings, _tails(worlds), _cost(worlds)]
 
 
 def headline(worlds: Sequence[WorldRuns], pairs: Sequence[Row]) -> list[str]:
@@ -50,10 +51,11 @@ def _others(worlds: Sequence[WorldRuns], pairs: Sequence[Row]) -> list[str]:
 def costs(worlds: Sequence[WorldRuns]) -> list[str]:
     """What is said of a section that is about the cost of a step alone."""
     agents = dict.fromkeys(agent for world in worlds for agent in world.agents)
-    return [
+    told = [
         _cost_range([(world, world.agents[agent]) for world in worlds if agent in world.agents], agent)
         for agent in agents
     ]
+    return told + trouble(worlds)
 
 
 # Who is best
@@ -169,6 +171,28 @@ def _missing(worlds: Sequence[WorldRuns]) -> list[str]:
     if len(lacking) > 2 * FEW_WORLDS:
         lacking = [*lacking[: 2 * FEW_WORLDS], f"{len(lacking) - 2 * FEW_WORLDS} more"]
     return [f"Trials are missing: {_join(lacking)}. Only paired differences compare like with like there."]
+
+
+def trouble(worlds: Sequence[WorldRuns]) -> list[str]:
+    """One sentence about decisions that did not end as they should, where there were any."""
+    found = [
+        f"{agent} in {world.label} ({runs.trouble} in {_steps(world, runs)} steps)"
+        for world in worlds
+        for agent, runs in world.agents.items()
+        if runs.trouble
+    ]
+    if not found:
+        return []
+    if len(found) > 2 * FEW_WORLDS:
+        found = [*found[: 2 * FEW_WORLDS], f"{len(found) - 2 * FEW_WORLDS} more"]
+    return [
+        "Some decisions were in trouble (the solver did not converge, its certificate was not closed, or the "
+        f"confidence set was empty): {_join(found)}."
+    ]
+
+
+def _steps(world: WorldRuns, runs: Runs) -> int:
+    return len(runs.trials) * world.horizon
 
 
 def _tails(worlds: Sequence[WorldRuns]) -> str:

@@ -84,7 +84,8 @@ TEXTS: dict[str, Text] = {
     ),
     "compare": Text(
         "All agents compared",
-        "Every agent as it comes and, where it has a knob, tuned for each world on other seeds. Oracle knows the truth "
+        "Every agent with its default settings and, where it has one to tune, tuned for each world on other seeds. "
+        "Oracle knows the truth "
         "and Random ignores it: they are there as a measure.",
     ),
     "tuning": Text(

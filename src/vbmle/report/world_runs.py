@@ -50,6 +50,12 @@ class Runs:
         """Regret after the last step."""
         return self.regret[:, -1]
 
+    @property
+    def trouble(self) -> int:
+        """Decisions in trouble over all steps of all trials: see `vbmle.experiments.measures`."""
+        found = self.columns.get("trouble")
+        return 0 if found is None else int(found.sum())
+
     def at(self, trials: Ints) -> Floats:
         """Final regret of these trials."""
         return self.final[np.searchsorted(self.trials, trials)]

@@ -35,7 +35,7 @@ class Trace:
 
     theta_mle (T, d); error: |theta* - theta_MLE|^2 in A_t, bounded by beta; z, Delta; X, below X_bound = X_1 +
     sqrt(2 M_t log(1/delta)) by Azuma; log_ratio: the logarithm of the likelihood-ratio martingale, below
-    log(1/delta) for ever by Ville; log_max_ratio: that of max_theta L_t(theta), a submartingale; slope:
+    log(1/delta) at all times by Ville; log_max_ratio: that of max_theta L_t(theta), a submartingale; slope:
     <grad l_t(theta_MLE), theta_MLE - theta*>, bounded by beta_prime; norms: sum_{i<=t} |phi_i|^2 in A_i^{-1};
     regret: of the run.
     """

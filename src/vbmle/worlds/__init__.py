@@ -19,6 +19,7 @@ from vbmle.worlds.pricing import pricing
 from vbmle.worlds.queue import queue
 from vbmle.worlds.random_network import random_network
 from vbmle.worlds.riverswim import riverswim
+from vbmle.worlds.two_suspects import two_suspects
 
 __all__ = [
     "cliff_walking",
@@ -33,6 +34,7 @@ __all__ = [
     "random_network",
     "riverswim",
     "taxi",
+    "two_suspects",
 ]
 
 WORLDS: dict[str, Callable[..., World]] = {name: globals()[name] for name in __all__}

@@ -1,4 +1,4 @@
-"""A world in which maximum likelihood locks on to a wrong model for ever.
+"""A world in which maximum likelihood locks on to a wrong model and never lets go.
 
 Home (state 0) offers a safe action, which stays at home for a reward c whatever theta is, and a risky one,
 which earns 1/2 and leads to luck (state 1, reward 1) with probability q and to misfortune (state 2, reward
@@ -22,7 +22,7 @@ Against any q <= .3, where the value is risky(.3), q = .5 gains .2 alpha(t) gamm
 loses at most n log 2 in likelihood and lambda/8 in ridge. So no n is final: risky is tried again and again,
 its frequency of luck tends to .9, and with it the maximum likelihood estimate. Once that exceeds .3 it is
 better than every q <= .3, in likelihood and ridge (of which it is the maximiser) and in value: from there on
-the agent plays risky for ever. With nothing tried yet, q = 1 gains .7 alpha(t) gamma/(1 - gamma^2) and loses
+the agent plays risky from then on. With nothing tried yet, q = 1 gains .7 alpha(t) gamma/(1 - gamma^2) and loses
 lambda/2: at gamma = .9 and lambda = 1 any alpha(1) > .16 plays risky in the first step.
 """
 
@@ -44,7 +44,7 @@ BREAK_EVEN = 0.3
 
 
 def closed_loop_trap(discount: float = 0.9) -> World:
-    """Maximum likelihood plays safe for ever here, and never learns that risky is better.
+    """Maximum likelihood plays safe at all times here, and never learns that risky is better.
 
     At home (state 0, where it starts) action 0, safe, stays for a sure reward: the same under every theta.
     Action 1, risky, leads to luck with probability theta[0]. The truth, .9, makes it better; but without data

@@ -9,7 +9,7 @@ so each slip k is a base model. With a list of environments on the same states a
 with both, each pair (environment, slip) is, in that order. Rewards are r(s,a,s'); where base models disagree on
 one, the next state is split into versions that remember it (`vbmle.worlds.gymnasium_tables`), which is exact.
 
-Play goes on for ever: from a terminal state the next step leads to the environment's first states ("restart"),
+Play never ends: from a terminal state the next step leads to the environment's first states ("restart"),
 or stays there ("absorb"); both without reward. Rewards outside [0, 1] are mapped to it, and regret is reported in
 the environment's units.
 """

@@ -85,7 +85,7 @@ def test_what_is_said_of_known_records(tmp_path: Path):
     final = {"maximum likelihood": 0.5, "UCLK": 10.0, "UCLK" + SUFFIX: 0.1}
     filled(tmp_path, compare.comparison(chosen, TINY), final)
     page = report.write(tmp_path, chosen).read_text()
-    assert page.count("as it comes, VBMLE wins against UCLK; ties with") == 6
+    assert page.count("with default settings, VBMLE wins against UCLK; ties with") == 6
     assert page.count("loses to maximum likelihood\n") == 6
     assert page.count("tuned, VBMLE ties with") == 6
     assert page.count("; loses to UCLK\n") == 6

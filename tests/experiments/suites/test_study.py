@@ -11,6 +11,7 @@ from matplotlib import image
 
 import vbmle
 from vbmle.cli import app
+from vbmle.experiments import playing
 from vbmle.experiments.spec import Choice, Trial
 from vbmle.experiments.suites import study
 from vbmle.experiments.suites.study import (
@@ -60,9 +61,8 @@ def test_the_questions_are_the_ones_asked():
     mdp = vbmle.worlds.riverswim(6, "mixture").mdp
     biases = {}
     for label, choice in AGENTS.items():
-        agent = Trial("x", "w", label, 0, Choice("riverswim"), choice, 1).make_agent(
-            vbmle.World(mdp, [0.35, 0.6, 0.05])
-        )
+        trial = Trial("x", "w", label, 0, Choice("riverswim"), choice, 1)
+        agent = playing.make_agent(trial, vbmle.World(mdp, [0.35, 0.6, 0.05]))
         if isinstance(agent, vbmle.VBMLE):
             biases[label] = (agent.settings["search"], pytest.approx(agent.alpha()))
     log2 = np.log(2.0)  # at t = 1 sqrt(t) is 1 and log(1+t) is log 2
@@ -77,7 +77,7 @@ def test_the_questions_are_the_ones_asked():
 
 def test_the_sparse_world_pays_once():
     choice = study.WORLDS["network"]["sparse reward"]
-    world = Trial("x", "w", "a", 0, choice, AGENTS[GLOBAL], 1).make_world()
+    world = playing.make_world(Trial("x", "w", "a", 0, choice, AGENTS[GLOBAL], 1))
     assert sorted(world.mdp.row_reward)[-2:] == [0.0, 1.0]
 
 

@@ -1,1 +1,1 @@
-"""Ready-made lists of experiments: one file for each of `vbmle paper`, `vbmle compare` and `vbmle study`."""
+"""Ready-made lists of experiments: one file for each of `vbmle paper`, `compare`, `study` and `league`."""

@@ -28,8 +28,8 @@ AGENTS = {
     VBMLE: Choice("VBMLE", {"bias": "sqrt", "ridge": 1.0}),
     APPROXIMATE: Choice("ApproximateVBMLE", {"bias": "sqrt", "ridge": 1.0}),
     LIKELIHOOD: Choice("MaximumLikelihood", {"ridge": 1.0}),
-    UCLK: Choice("UCLK", {"replan": "every-step"}),
-    UCLK_TUNED: Choice("UCLK", {"replan": "every-step", "radius_scale": 0.01}),
+    UCLK: Choice("UCLK", {"update": "every-step"}),
+    UCLK_TUNED: Choice("UCLK", {"update": "every-step", "radius_scale": 0.01}),
 }
 RIVALS = {
     VBMLE: AGENTS[VBMLE],

@@ -25,6 +25,7 @@ from vbmle.agents.vbmle import VBMLE
 from vbmle.common.files import whole_or_absent
 from vbmle.common.validation import Ints
 from vbmle.estimation.likelihood import log_likelihood, value_biased
+from vbmle.experiments import playing
 from vbmle.experiments.compute import Lost, Workers
 from vbmle.experiments.resume_key import code_version
 from vbmle.experiments.run import Failure
@@ -214,8 +215,8 @@ def audits(sizes: dict[str, Size]) -> list[Audit]:
 def audit(task: Audit) -> list[Finding] | Failure:
     """Run it: the sampled steps with what was found in them."""
     try:
-        world = task.trial.make_world()
-        agent = task.trial.make_agent(world)
+        world = playing.make_world(task.trial)
+        agent = playing.make_agent(task.trial, world)
         assert isinstance(agent, VBMLE)
         player = Audited(agent, task.sampled())
         simulate(player, world, task.trial.horizon, seed=task.trial.chance)

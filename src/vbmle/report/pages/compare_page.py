@@ -1,4 +1,4 @@
-"""All agents compared: where VBMLE wins, ties or loses, as it comes and tuned. A figure per world, and one table."""
+"""All agents compared: where VBMLE wins, ties or loses, default and tuned. A figure per world, and one table."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ WINS, TIES, LOSES = "wins", "ties", "loses"
 HEADINGS = {
     "world": "world",
     "agent": "agent",
-    "untuned": "regret, as it comes",
+    "untuned": "regret, default settings",
     "untuned_verdict": "VBMLE against it",
     "value": "tuned to",
     "tuned": "regret, tuned",
@@ -146,7 +146,7 @@ def _words(worlds: Sequence[WorldRuns], lines: Sequence[Line]) -> list[str]:
     for world in worlds:
         here = [line for line in lines if line.world == world.label]
         told.append(f"- **{world.label}** ({world.horizon} steps)")
-        for name, lead in (("as it comes", "untuned_lead"), ("tuned", "tuned_lead")):
+        for name, lead in (("with default settings", "untuned_lead"), ("tuned", "tuned_lead")):
             verdicts = {line.agent: verdict(getattr(line, lead)) for line in here}
             parts = [
                 f"{word} {', '.join(agents)}"
@@ -167,7 +167,7 @@ def _markdown(rows: Sequence[tables.Row]) -> list[str]:
 
 
 def draw(world: WorldRuns, lines: Sequence[Line]) -> Figure:
-    """Regret of every agent, as it comes and tuned, on one axis; agents that lost least when tuned on top."""
+    """Regret of every agent, default and tuned, on one axis; agents that lost least when tuned on top."""
     from matplotlib.figure import Figure
 
     ordered = sorted(lines, key=lambda line: (line.tuned or line.untuned).value, reverse=True)
@@ -181,7 +181,7 @@ def draw(world: WorldRuns, lines: Sequence[Line]) -> Figure:
             if found is not None:
                 axes.plot([found.low, found.high], [place + shift] * 2, color=color, linewidth=2.0, alpha=0.6)
                 axes.plot(found.value, place + shift, marker, color=color, markersize=6)
-    axes.plot([], [], "o", color=RED, label="as it comes")
+    axes.plot([], [], "o", color=RED, label="default settings")
     axes.plot([], [], "D", color=BLUE, label="tuned on other seeds")
     largest = max(
         line.untuned.high if np.isfinite(line.untuned.high) else line.untuned.value for line in lines
