@@ -13,7 +13,7 @@ FUZZED := 300
 CHECKED := src tests docs core hatch_build.py
 
 .DEFAULT_GOAL := help
-.PHONY: help torture paper compare study league peers test lint format docs bench core wheel sanitize clean
+.PHONY: help paper compare study league peers test lint format docs bench soak torture core wheel sanitize clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
@@ -70,6 +70,9 @@ lint: $(STAMP) ## ruff and mypy on everything in Python
 format: $(STAMP) ## rewrite the code in the house format
 	$(PY) -m ruff check --fix $(CHECKED)
 	$(PY) -m ruff format $(CHECKED)
+
+soak: $(STAMP) core ## the service for an hour: 10,000 stories of clients, killed at a hundred moments and at every write
+	$(ONE_THREAD) VBMLE_SOAK=1 $(PY) -m pytest -s tests/serve/test_stories.py tests/serve/test_crashes.py
 
 docs: $(STAMP) core ## the documentation, into site/; fails on an undocumented public name
 	$(PY) -m mkdocs build --strict

@@ -25,8 +25,10 @@ import numpy as np
 import vbmle
 from vbmle.common.archive import read_arrays
 from vbmle.common.files import save_npz
+from vbmle.experiments import catalogue
 from vbmle.testing import example_models
 
+MASKED = "candidates with names and a mask"
 MODELS = ("tabular, a product of simplices", "sparse mixture", "reward of the next state")
 SLOW = 1.0  # seconds of processor time that loading a mutant may take
 ODD_NUMBERS = (-1.0, 0.5, np.nan, np.inf, -np.inf, 1e300, -1e300, 2.0**62, -(2.0**63), 1e-320, 2.0)
@@ -78,22 +80,50 @@ def learnt(kind: type, mdp: vbmle.LinearMixtureMDP, theta: np.ndarray, **setting
     return agent
 
 
+def masked_world() -> vbmle.World:
+    """Named base models, states and actions, one action not allowed, and one base model that is true."""
+    rng = np.random.default_rng(5)
+    models = {name: rng.dirichlet(np.ones(3), size=(3, 2)) for name in ("dry", "wet")}
+    allowed = np.array([[True, True], [False, True], [True, True]])
+    mdp = vbmle.LinearMixtureMDP.from_models(
+        models,
+        rng.random((3, 2)),
+        0.9,
+        domain="vertices",
+        allowed=allowed,
+        state_names=["low", "mid", "high"],
+        action_names=["wait", "go"],
+    )
+    return vbmle.World(mdp, np.array([0.0, 1.0]))
+
+
+def sorts() -> dict[str, vbmle.World]:
+    """The worlds whose models and agents are saved."""
+    examples = example_models()
+    return {name: examples[name] for name in MODELS} | {MASKED: masked_world()}
+
+
 def kinds(folder: Path) -> list[Kind]:
-    """Every kind: models of three sorts, and every agent on one of them."""
+    """Every kind: models of four sorts, and every agent on one of them."""
     found: list[Kind] = []
     path = folder / "whole.npz"
-    worlds = example_models()
-    for name in MODELS:
+    worlds = sorts()
+    for name in worlds:
         worlds[name].mdp.save(path)
         found.append(Kind(f"model, {name}", path.read_bytes(), vbmle.LinearMixtureMDP.load, check_model))
-    classes = [
-        (vbmle.VBMLE, {}), (vbmle.VBMLE, {"update": "doubling", "search": "local"}),
-        (vbmle.ApproximateVBMLE, {}), (vbmle.MaximumLikelihood, {}), (vbmle.UCLK, {}), (vbmle.UCLKPlus, {}),
-        (vbmle.UPACUCLK, {}), (vbmle.PSRL, {}), (vbmle.PSRL, {"sampler": "hit-and-run"}), (vbmle.UCRL2, {}),
-        (vbmle.RBMLE, {}), (vbmle.QLearning, {}), (vbmle.Random, {}), (vbmle.Oracle, {}),
-    ]  # fmt: skip
-    for number, (kind, settings) in enumerate(classes):
-        world = worlds[MODELS[number % 2]]
+    classes: list[tuple[Any, dict[str, Any], str]] = [
+        (kind, {}, MODELS[number % 2]) for number, kind in enumerate(catalogue.agents().values())
+    ]
+    classes += [
+        (vbmle.VBMLE, {"update": "doubling", "search": "local"}, MODELS[1]),
+        (vbmle.VBMLE, {"on_impossible": "widen", "forget": 10.0}, MODELS[0]),
+        (vbmle.VBMLE, {"on_impossible": "skip"}, MASKED),
+        (vbmle.MaximumLikelihood, {"forget": {"window": 10}}, MODELS[1]),
+        (vbmle.PSRL, {"sampler": "hit-and-run"}, MODELS[0]),
+        (vbmle.QLearning, {"epsilon": 0.3}, MASKED),
+    ]
+    for kind, settings, name in classes:
+        world = worlds[name]
         learnt(kind, world.mdp, world.theta, **settings).save(path)
         shown = ", ".join([kind.__name__, *map(str, settings.values())])
         found.append(Kind(f"agent, {shown}", path.read_bytes(), loader(kind, world.mdp), check_agent))
@@ -112,7 +142,7 @@ def check_model(mdp: vbmle.LinearMixtureMDP) -> None:
     assert rows.indptr[0] == 0
     assert rows.indptr[-1] == rows.count
     assert ((rows.successor >= 0) & (rows.successor < mdp.num_states)).all()
-    theta = mdp.polytope.interior
+    theta = np.eye(mdp.dimension)[0] if mdp.domain == "vertices" else mdp.polytope.interior
     p = rows.probabilities(theta)
     np.testing.assert_allclose(np.add.reduceat(p, rows.indptr[:-1]), 1.0, atol=1e-6)
     plan = vbmle.plan(mdp, theta)
@@ -125,16 +155,17 @@ def check_agent(agent: Any) -> None:
     if hasattr(agent, "counts"):
         values = agent.counts.values
         assert (values >= 0.0).all()
-        assert (values == np.floor(values)).all()
+        assert agent.settings.get("forget") or (values == np.floor(values)).all()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
         action = agent.act(0)
-        assert 0 <= action < mdp.num_actions
+        assert mdp.allowed[0, action]
         agent.observe(0, action, int(mdp.transitions.successor[mdp.transitions.indptr[action]]))
         agent.act(0)
     policy = agent.policy
     assert policy.shape == (mdp.num_states,)
     assert ((policy >= 0) & (policy < mdp.num_actions)).all()
+    assert mdp.allowed[np.arange(mdp.num_states), policy].all()
     theta = getattr(agent, "theta", None)
     assert theta is None or mdp.contains(theta, 1e-6)
 
@@ -174,7 +205,8 @@ def edit(arrays: dict[str, np.ndarray], rng: np.random.Generator) -> None:
             np.concatenate([array.ravel(), array.ravel()[:1]]) if rng.random() < 0.5 else array.ravel()[:-1]
         )
     elif way == 3:
-        arrays[name] = array.astype(rng.choice(["f4", "i4", "u1", "f8", "i8", "?"]))
+        with np.errstate(invalid="ignore"):
+            arrays[name] = array.astype(rng.choice(["f4", "i4", "u1", "f8", "i8", "?"]))
     elif way == 4:
         arrays[name] = array[::-1].copy() if array.ndim else array + 1
     elif array.size:

@@ -4,10 +4,10 @@ import asyncio
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
-import tempfile
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -15,9 +15,14 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from vbmle import Client, LinearMixtureMDP, World
+from vbmle.serve import events
 from vbmle.serve.application import application
 from vbmle.serve.clock import Clock
-from vbmle.serve.npz import npz_bytes
+from vbmle.serve.events import AnyEvent
+from vbmle.serve.learner import Learner
+from vbmle.serve.loop_state import LoopState
+from vbmle.serve.npz import from_npz_bytes, npz_bytes
+from vbmle.serve.outcomes import Outcomes
 from vbmle.serve.service import Service
 
 PATIENCE = 300.0
@@ -35,8 +40,62 @@ def depot(seed: int = 3) -> World:
     return World(mdp, [0.6, 0.3, 0.1])
 
 
+class Hands(Clock):
+    """A clock that goes as it is told."""
+
+    def __init__(self, now: float = 1_800_000_000.0) -> None:
+        self.now, self.ticks = now, 0.0
+
+    def wall(self) -> float:
+        return self.now
+
+    def steady(self) -> float:
+        return self.ticks
+
+    def pass_by(self, seconds: float) -> None:
+        self.now += seconds
+        self.ticks += seconds
+
+
 DEPOT = depot()
 NPZ = npz_bytes(DEPOT.mdp.save)
+
+
+def audit(folder: Path, name: str) -> LoopState:
+    """Lead an agent through the log of its loop: every decision is what the policy in force says."""
+    log = sqlite3.connect(folder / "events.db")
+    (npz,) = log.execute("SELECT npz FROM models").fetchone()
+    mdp = from_npz_bytes(npz, LinearMixtureMDP.load)
+    query = "SELECT seq, time, body, chain FROM events WHERE loop = ? ORDER BY seq"
+    state, learner, outcomes, check = LoopState(name), None, Outcomes(mdp), b""
+    for seq, time, body, chain in log.execute(query, (name,)):
+        entry, check = (
+            events.Entry(seq, time, events.decode(body), chain),
+            events.chained(check, seq, time, body),
+        )
+        assert chain == check
+        match entry.event:
+            case events.Created(agent=agent, settings=settings):
+                learner = Learner.fresh(mdp, agent, settings)
+                policy = learner.policy
+            case events.PolicySet(version=version):
+                assert learner is not None
+                assert state.solving is not None
+                policy = learner.solve(version, state.batch, state.solving.state)
+            case events.Decided(allowed=None) as event:
+                assert event.policy_version == policy.version
+                assert event.suggested == policy.actions[event.state]
+        state.apply(entry, outcomes.reward)
+    log.close()
+    return state
+
+
+def happened(folder: Path, name: str) -> list[AnyEvent]:
+    """The events of a loop, without their times."""
+    log = sqlite3.connect(folder / "events.db")
+    rows = log.execute("SELECT body FROM events WHERE loop = ? ORDER BY seq", (name,)).fetchall()
+    log.close()
+    return [events.decode(body) for (body,) in rows]
 
 
 class Answer(NamedTuple):
@@ -141,31 +200,36 @@ def served(
     return asyncio.run(run())
 
 
+LAUNCH = """
+import sys
+from pathlib import Path
+from vbmle.serve.server import run
+run(Path(sys.argv[1]), "127.0.0.1", 0, None, lambda line: print(line, file=sys.stderr, flush=True), int(sys.argv[2]))
+"""
+
+
 class Process:
-    """`vbmle serve` as a process of its own, on a free port."""
+    """`vbmle serve` as a process of its own, on a free port; with `snapshot_every`, without its command line."""
 
     def __init__(
-        self, folder: Path, *arguments: str, crash: str | None = None, before: list[str] | None = None
+        self,
+        folder: Path,
+        *arguments: str,
+        crash: str | None = None,
+        before: Sequence[str] = (),
+        snapshot_every: int | None = None,
     ) -> None:
         environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
         if crash is not None:
             environment["VBMLE_CRASH"] = crash
-        command = [
-            *(before or []),
-            sys.executable,
-            "-m",
-            "vbmle",
-            "serve",
-            str(folder),
-            "--port",
-            "0",
-            *arguments,
-        ]
+        command = [*before, sys.executable, "-m", "vbmle", "serve", str(folder), "--port", "0", *arguments]
+        if snapshot_every is not None:
+            command = [sys.executable, "-c", LAUNCH, str(folder), str(snapshot_every)]
         self.lines: list[str] = []
-        with tempfile.TemporaryFile() as unread:
-            self.process = subprocess.Popen(
-                command, stderr=subprocess.PIPE, stdout=unread, text=True, env=environment
-            )
+        self._clients: list[Client] = []
+        self.process = subprocess.Popen(
+            command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, env=environment
+        )
         self.url = self._address()
 
     def _address(self) -> str | None:
@@ -180,7 +244,17 @@ class Process:
 
     def client(self, token: str | None = None, patience: float = PATIENCE) -> Client:
         assert self.url is not None, self.lines
-        return Client(self.url, token, patience, timeout=PATIENCE)
+        self._clients.append(Client(self.url, token, patience, timeout=PATIENCE))
+        return self._clients[-1]
+
+    def close(self) -> None:
+        """Let go of everything, the process included."""
+        if self.process.poll() is None:
+            self.kill()
+        for client in self._clients:
+            client.close()
+        if self.process.stderr is not None:
+            self.process.stderr.close()
 
     def kill(self) -> None:
         """At once, as a power cut."""
@@ -194,9 +268,9 @@ class Process:
 
     def _ended(self) -> int:
         code = self.process.wait(PATIENCE)
-        assert self.process.stderr is not None
-        self.lines += [line.strip() for line in self.process.stderr]
-        self.process.stderr.close()
+        if self.process.stderr is not None and not self.process.stderr.closed:
+            self.lines += [line.strip() for line in self.process.stderr]
+            self.process.stderr.close()
         return code
 
 
@@ -207,7 +281,4 @@ def process(folder: Path, *arguments: str, **others: Any) -> Iterator[Process]:
     try:
         yield server
     finally:
-        if server.process.poll() is None:
-            server.kill()
-        elif server.process.stderr is not None:
-            server.process.stderr.close()
+        server.close()

@@ -1,6 +1,7 @@
 """What is odd is refused in one clear line when it is given, and what is promised holds at the edges."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ TABLE = example_models()["tabular, a product of simplices"]
 
 
 @pytest.mark.parametrize("kind", [vbmle.VBMLE, vbmle.PSRL, vbmle.QLearning, vbmle.Random])
-def test_seeds_are_checked_and_made_plain_when_given(kind: type, tmp_path: Path) -> None:
+def test_seeds_are_checked_and_made_plain_when_given(kind: Any, tmp_path: Path) -> None:
     agent = kind(TABLE.mdp, seed=np.int64(3))
     agent.act(0)
     agent.save(tmp_path / "agent.npz")

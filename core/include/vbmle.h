@@ -79,7 +79,7 @@ typedef struct vb_model_data {
     const double* normals;       /* kept: blocks of (facets, free), one after another */
     const double* offsets;       /* (facets,) kept */
     const int64_t* facet_begin;  /* (blocks + 1,) into offsets */
-    const double* diameter;      /* (blocks,) > 0: bounds on the distance of two points of a block */
+    const double* diameter;      /* (blocks,) bounds on the distance of two points of a block; > 0 where it has some free */
 } vb_model_data;
 
 typedef struct vb_model vb_model;
@@ -579,6 +579,24 @@ VB_API vb_status vb_part_biased_pair(int64_t count, const double* counts, const 
 /* sum counts log(p / frequency) + weight <p, gain> of a distribution p of a pair; frequency = counts / their sum. */
 VB_API vb_status vb_part_pair_score(int64_t count, const double* counts, const double* gain, double weight,
                                     const double* p, double* score);
+/* ---- Parts, for tests: planning ---------------------------------------------------------------------------------- */
+
+/* LU factors of a matrix (n, n) in place: L below the diagonal, U above it, the inverses of U's diagonal on it. */
+VB_API vb_status vb_part_lu_factor(int64_t n, double* matrix);
+
+/* x (n,) becomes the solution of (LU) z = x; of (LU)' z = x where `transposed` is 1. */
+VB_API vb_status vb_part_lu_solve(int64_t n, const double* lu, int32_t transposed, double* x);
+
+/* Every column of X (n, columns) becomes the solution of (LU) z = x. */
+VB_API vb_status vb_part_lu_solve_columns(int64_t n, const double* lu, int64_t columns, double* X);
+
+/* `visits` from a state on, to an L1 error of `tolerance`. For planners without factors. */
+VB_API vb_status vb_part_visits(vb_planner* planner, int64_t state, double tolerance);
+
+/* V^pi, or the visits from a state on where that is not -1, from what is in V or visits to a residual of size `enough`, by
+ * BiCGStab alone; VB_STALLED where nothing was gained. For planners without factors. */
+VB_API vb_status vb_part_slow_chain(vb_planner* planner, int64_t state, double enough);
+
 /* ---- Parts, for tests: optimistic plans -------------------------------------------------------------------------- */
 
 /* The largest <c, y> within several ellipsoids |y - middle|^2 in H <= room and over facets normals y + offsets >= 0. */

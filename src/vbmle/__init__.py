@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from vbmle.agents.information_directed import InformationDirected
     from vbmle.agents.informed_vbmle import InformedVBMLE, recommended
     from vbmle.agents.maximum_likelihood import MaximumLikelihood
+    from vbmle.agents.omle import OMLE
     from vbmle.agents.oracle import Oracle
     from vbmle.agents.psrl import PSRL
     from vbmle.agents.q_learning import QLearning
@@ -49,6 +50,7 @@ _HOME = {
     "InformedVBMLE": "vbmle.agents.informed_vbmle",
     "LinearMixtureMDP": "vbmle.model.mdp",
     "MaximumLikelihood": "vbmle.agents.maximum_likelihood",
+    "OMLE": "vbmle.agents.omle",
     "Oracle": "vbmle.agents.oracle",
     "PSRL": "vbmle.agents.psrl",
     "Plan": "vbmle.planning.planner",
@@ -85,6 +87,7 @@ _HOME = {
 }
 
 __all__ = [
+    "OMLE",
     "PSRL",
     "RBMLE",
     "UCLK",

@@ -18,7 +18,7 @@ def main() -> None:
         sys.exit(BAD_INPUT)
     from vbmle.cli import app
 
-    app()
+    app(prog_name="vbmle")
 
 
 if __name__ == "__main__":

@@ -72,7 +72,12 @@ def _say(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
-app = typer.Typer(cls=OneLine, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
+app = typer.Typer(
+    cls=OneLine,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
 
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Where records are.")]
 Out = Annotated[Path, typer.Option(metavar="DIR", help="Where records, figures, tables and the page go.")]
@@ -83,8 +88,21 @@ Horizon = Annotated[int | None, typer.Option(metavar="T", help="Steps in each tr
 Jobs = Annotated[int | None, typer.Option(metavar="N", help="Processes; by default one per processor.")]
 
 
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from vbmle.experiments.resume_key import version_of
+
+        print(f"vbmle {version_of('vbmle')}")
+        raise typer.Exit
+
+
+Version = Annotated[
+    bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and leave.")
+]
+
+
 @app.callback(invoke_without_command=True)
-def main(context: typer.Context) -> None:
+def main(context: typer.Context, version: Version = False) -> None:
     """Learning to control systems whose behaviour is an unknown mix of known models."""
     if context.invoked_subcommand is None:
         print(context.get_help())

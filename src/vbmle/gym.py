@@ -102,7 +102,16 @@ class WorldEnv(gymnasium.Env[Any, Any]):
             self.world = World(mdp, wanted)
         self._state = self.world.first_state(float(self.np_random.random()))
         self._last = ""
-        return self._state, {}
+        return self._state, self._info()
+
+    def action_masks(self) -> Any:
+        """Which actions may be taken now, (A,) boolean: what sb3-contrib asks for."""
+        return self.world.mdp.allowed[self._state].copy()
+
+    def _info(self) -> dict[str, Any]:
+        """The mask of actions, as 0 and 1, where some are not allowed."""
+        mdp = self.world.mdp
+        return {} if mdp.allowed.all() else {"action_mask": mdp.allowed[self._state].astype(np.int8)}
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         mdp, state = self.world.mdp, self._state
@@ -111,10 +120,14 @@ class WorldEnv(gymnasium.Env[Any, Any]):
         if isinstance(action, np.ndarray) and action.size == 1:
             action = action.reshape(())[()]
         action = validation.index("action", action, mdp.num_actions)
+        if not mdp.allowed[state, action]:
+            raise ValueError(
+                f"the action of {mdp.names.pair(state, action)} is not allowed; see info['action_mask']"
+            )
         self._state = self.world.next_state(state, action, float(self.np_random.random()))
         reward = float(self._rewards[mdp.transitions.find(state, action, self._state)])
         self._last = f"state {state}, action {action}, reward {reward:g}, "
-        return self._state, reward, False, False, {}
+        return self._state, reward, False, False, self._info()
 
     def render(self) -> Any:
         """The last step in words."""

@@ -83,9 +83,35 @@ def simulate(
 ) -> History:
     """Let the agent act in the world for `horizon` steps and return what happened.
 
-    `record` names what else is kept: any of "thetas", "distance" and "trouble". `progress` is called with the number of
-    finished steps, every 50 steps and at the end.
+    Parameters
+    ----------
+    agent : Agent
+        Anything with `act`, `observe` and `policy`.
+    world : World
+        The model and its hidden truth.
+    horizon : int
+        The number of steps, at least 1.
+    seed : int, default 0
+        The luck of the world: agents with the same seed meet the same luck.
+    record : collection of {"thetas", "distance", "trouble"}, default ()
+        What else is kept of each step.
+    progress : function, optional
+        Called with the number of finished steps, every 50 steps and at the end.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range, or the agent returns something other than an action.
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> world = vbmle.worlds.riverswim(length=6)
+    >>> history = vbmle.simulate(vbmle.VBMLE(world.mdp), world, horizon=20)
+    >>> history.regret.shape
+    (20,)
     """
+    _require_kinds(agent, world)
     horizon = validation.positive_integer("horizon", horizon)
     keep = _recorders(agent, world, record)
     uniforms = _uniforms(seed, horizon + 1)
@@ -93,12 +119,17 @@ def simulate(
     path = np.empty((3, horizon), dtype=np.int64)
     losses, seconds = np.empty(horizon), np.empty(horizon)
     kept: dict[str, list[Any]] = {name: [] for name in keep}
-    state = world.first_state(uniforms[0])
+    state, masked = world.first_state(uniforms[0]), not world.mdp.allowed.all()
     for t in range(horizon):
         start = perf_counter()
         action = agent.act(state)
         acted = perf_counter()
         action = _require_action(agent, action, t, world.mdp.num_actions)
+        if masked and not world.mdp.allowed[state, action]:
+            where = world.mdp.names.pair(state, action)
+            raise ValueError(
+                f"{type(agent).__name__} takes an action that is not allowed, {where}, in step {t + 1}"
+            )
         losses[t] = loss(_key(agent))[state]
         next_state = world.next_state(state, action, uniforms[t + 1])
         for name, value in keep.items():
@@ -115,6 +146,19 @@ def simulate(
     return History(states, actions, next_states, np.cumsum(losses), seconds, **extra, world=world)
 
 
+def _require_kinds(agent: Any, world: Any) -> None:
+    """Refuse the commonest mix-ups, in one line each."""
+    if isinstance(agent, World):
+        raise ValueError("agent is a World; it needs simulate(agent, world, horizon), in that order")
+    if isinstance(agent, type):
+        raise ValueError(f"agent is the class {agent.__name__}; make one first: {agent.__name__}(world.mdp)")
+    if not isinstance(world, World):
+        fix = "vbmle.World(mdp, theta)" if isinstance(world, LinearMixtureMDP) else "a vbmle.World"
+        raise ValueError(
+            f"world is of type {type(world).__name__}; simulate needs the hidden truth too: {fix}"
+        )
+
+
 def rewards(mdp: LinearMixtureMDP) -> Floats:
     """The reward of every possible transition (as ordered in `mdp.transitions`), in the user's units."""
     by_transition = len(mdp.transition_reward) > 0
@@ -127,6 +171,14 @@ def earned(world: World, history: History) -> Floats:
 
     The difference between two agents that ran with the same seed is money: it counts the reward of each step, where
     regret counts discounted futures.
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> world = vbmle.worlds.riverswim(length=6)
+    >>> history = vbmle.simulate(vbmle.VBMLE(world.mdp), world, horizon=20)
+    >>> vbmle.earned(world, history).shape
+    (20,)
     """
     find, values = world.mdp.transitions.find, rewards(world.mdp)
     steps = zip(history.states, history.actions, history.next_states, strict=True)

@@ -2,9 +2,11 @@
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from vbmle import Agent, LinearMixtureMDP
+from vbmle.agents.base import ModelAgent
 from vbmle.experiments import catalogue
 from vbmle.experiments.settings import choices_of
 from vbmle.testing import check_agent, example_models
@@ -72,3 +74,24 @@ def test_every_choice_in_several_worlds(name: str, settings: dict[str, Any]):
 def test_at_most_two_classes_stand_above_an_agent(name: str):
     above = [kind for kind in AGENTS[name].__mro__[1:] if issubclass(kind, Agent)]
     assert len(above) <= 2
+
+
+class Follower(ModelAgent):
+    """An agent of one's own that knows none of the settings that every `ModelAgent` may have."""
+
+    def __init__(self, mdp: LinearMixtureMDP) -> None:
+        super().__init__(mdp)
+        self._policy = np.zeros(mdp.num_states, np.int64)
+
+    saved = ("_policy",)
+
+    @property
+    def policy(self) -> np.ndarray:
+        return self._policy
+
+    def _decide(self, state: int) -> None:
+        self._policy[state] = self.counts.total % self.mdp.num_actions
+
+
+def test_an_agent_of_ones_own_keeps_the_contract():
+    check_agent(Follower, EXAMPLES["three-parameter river"], steps=60)

@@ -161,3 +161,18 @@ def test_both_get_out_of_the_trap_that_holds_maximum_likelihood(kind: type[vbmle
     trapped = vbmle.simulate(vbmle.MaximumLikelihood(world.mdp), world, steps, seed=3).regret
     assert found[-1] == found[-100]  # nothing is lost any more
     assert trapped[-1] > trapped[-100]
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [InformedVBMLE, vbmle.InformationDirected, vbmle.FeelGoodSampling, vbmle.OMLE],
+    ids=lambda k: k.__name__,
+)
+def test_actions_that_are_not_allowed_are_never_taken(kind: type[vbmle.Agent]):
+    rng = np.random.default_rng(5)
+    models = [rng.dirichlet(np.ones(3), (3, 3)) for _ in range(3)]
+    allowed = np.array([[False, True, True], [True, False, True], [False, False, True]])
+    mdp = vbmle.LinearMixtureMDP.from_models(models, rng.random((3, 3)), 0.9, allowed=allowed)
+    history = vbmle.simulate(kind(mdp), vbmle.World(mdp, [0.2, 0.3, 0.5]), 60, seed=1)
+    assert allowed[history.states, history.actions].all()
+    assert math.isfinite(history.regret[-1])

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vbmle import TransitionCounts
 from vbmle.core.transition_counts import (
     BAD_ACTION,
     BAD_NEXT_STATE,
@@ -142,3 +143,22 @@ def test_arrays_of_another_length_are_refused():
         Counts(RIVER.core, np.ones(3, bool))
     with pytest.raises(ValueError, match="the core needs"):
         empty().load(np.zeros(3), np.zeros(0, np.int64))
+
+
+@pytest.mark.parametrize("given", [(2**64, 0, 0), (0, 2**64, 0), (0, 0, 2**64), (-(2**64), 0, 0)])
+def test_numbers_of_more_than_64_bits_are_not_cut_off(given: tuple[int, int, int]):
+    counts = TransitionCounts(RIVER)
+    with pytest.raises(ValueError, match="it needs a whole number from 0 to"):
+        counts.add(*given)
+    with pytest.raises(ValueError, match="must stay below"):
+        counts.add(0, 0, 0, 2**64 + 1)
+    assert counts.total == counts.num_observed == 0
+
+
+def test_counts_are_shown_and_cannot_be_written():
+    """A list that the core walks along without looking."""
+    counts = TransitionCounts(RIVER)
+    counts.add(0, 0, 0)
+    for array in (counts.values, counts.observed):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 10**6

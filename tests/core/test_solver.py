@@ -6,12 +6,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from problems import draw
 
 from vbmle import LinearMixtureMDP, TransitionCounts, World
 from vbmle.core.model import Model
 from vbmle.core.solver import STATUSES, Objective, Solver, make_objective
 from vbmle.core.transition_counts import Counts
+from vbmle.estimation import maximiser
 from vbmle.estimation.maximiser import KEPT
 from vbmle.estimation.starts import Starts
 from vbmle.testing import example_models
@@ -173,9 +176,9 @@ def test_a_theta_that_is_no_point_is_refused(value: float):
         solver.stand_at(theta)
     with pytest.raises(ValueError, match="out of range"):
         solver.add_start(objective(), theta)
-    for given in (np.zeros(2), np.zeros(4)):
+    for other in (np.zeros(2), np.zeros(4)):
         with pytest.raises(ValueError, match="the core needs"):
-            solver.stand_at(given)
+            solver.stand_at(other)
     np.testing.assert_array_equal(solver.views["theta"][0], NETWORK.mdp.polytope.interior)
 
 
@@ -375,6 +378,30 @@ def test_a_size_or_a_turn_out_of_range_is_refused(size: int, turn: int):
     assert as_new(solver)
 
 
+@given(seed=st.integers(0, 2**20))
+def test_whatever_is_written_is_refused_or_climbed_from(seed: int):
+    """Small and large numbers, and those that are none, in random places of every array."""
+    rng = np.random.default_rng(seed)
+    solver = started(NETWORK, factors=bool(rng.integers(2)))
+    solver.follow(objective())
+    for name in rng.choice(KEPT, 2, replace=False):
+        array = solver.views[name]
+        for _ in range(int(rng.integers(1, 4))):
+            nasty = [0.0, 1.0, -1.0, 2.0, 1e-300, 1e300, rng.normal()]
+            whole = [0, 1, 2, 3, -1, 100, 2**31 - 1]
+            value = rng.choice(nasty if array.dtype == np.float64 else whole)
+            array[:, ...].flat[int(rng.integers(array.size))] = value.astype(array.dtype)
+    try:
+        solver.restore(solver.size, solver.turn)
+    except ValueError:
+        assert as_new(solver)
+    for state in range(4):
+        solver.follow(objective(state=state))
+        solver.plan()
+    assert np.isfinite(solver.views["theta"][0]).all()
+    assert NETWORK.mdp.constraints.violation(solver.views["theta"][0].copy())[0] <= 1e-6
+
+
 def test_an_action_that_is_not_allowed_is_refused():
     core = NETWORK.mdp.core
     reward = core._kept["reward"].copy()
@@ -395,3 +422,11 @@ def test_standing_somewhere_shows_at_once():
     from vbmle import plan
 
     np.testing.assert_allclose(solver.views["V"][0], plan(NETWORK.mdp, NETWORK.theta).V, rtol=0.0, atol=1e-7)
+
+
+def test_what_a_solver_shows_cannot_be_written():
+    """An action out of range would lead the next climb out of its memory."""
+    shown = maximiser.Solver(NETWORK.mdp)
+    for array in (shown.theta, shown.policy, shown.V):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 10**6

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -70,7 +71,7 @@ def test_a_second_run_on_a_folder_is_refused(tmp_path: Path) -> None:
 
 
 def test_labels_that_make_names_too_long_are_refused() -> None:
-    kept = {"agents": {"a": Choice("Random")}, "trials": 1, "horizon": 2}
+    kept: dict[str, Any] = {"agents": {"a": Choice("Random")}, "trials": 1, "horizon": 2}
     for name, label in (("x" * 300, "w"), ("x", "w" * 300)):
         with pytest.raises(InputError, match="300 characters; 100 is the most"):
             Experiment(name=name, worlds={label: Choice("riverswim")}, **kept)

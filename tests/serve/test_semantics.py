@@ -7,29 +7,11 @@ from typing import Any
 
 import polars
 import pytest
-from serving import DEPOT, NPZ, Local, served
+from serving import DEPOT, NPZ, Hands, Local, served
 
 from vbmle import TransitionCounts, plan
-from vbmle.serve.clock import Clock
 from vbmle.serve.npz import npz_bytes
 from vbmle.worlds import riverswim
-
-
-class Hands(Clock):
-    """A clock that goes as it is told."""
-
-    def __init__(self, now: float = 1_800_000_000.0) -> None:
-        self.now, self.ticks = now, 0.0
-
-    def wall(self) -> float:
-        return self.now
-
-    def steady(self) -> float:
-        return self.ticks
-
-    def pass_by(self, seconds: float) -> None:
-        self.now += seconds
-        self.ticks += seconds
 
 
 def counted(local: Local) -> tuple[int, ...]:

@@ -1,21 +1,14 @@
 // Planning, as C sees it.
+#include "api/planning.hpp"
+
 #include "api/handle.hpp"
 #include "climbing/objective.hpp"
 #include "model/build_model.hpp"
 #include "planning/bellman.hpp"
 #include "planning/known_model.hpp"
-#include "planning/planner.hpp"
 #include "planning/sweeps.hpp"
 
 using namespace vb;
-
-struct vb_planner {
-    Arena arena;
-    Planner planner;
-    vb_planner_arrays at;
-
-    const Model& model() const { return *planner.model; }
-};
 
 namespace {
 
@@ -33,38 +26,17 @@ void lay_out(vb_planner& made, const Model& model) {
     made.at.change = arena.take<double>(2).data;
 }
 
-// Python can write the policy: no action out of range may reach a loop.
-bool in_range(const vb_planner& planner) {
+// Puts the first allowed action where the policy has one that is not; false where it is out of range.
+bool make_allowed(vb_planner& planner) {
     const Model& model = planner.model();
     for (Index s = 0; s < model.num_states; ++s) {
-        if (planner.at.policy[s] < 0 || planner.at.policy[s] >= model.num_actions) return false;
+        Index& action = planner.at.policy[s];
+        if (action < 0 || action >= model.num_actions) return false;
+        if (planner.allowed(s)) continue;
+        for (action = 0; !planner.allowed(s);) ++action;
     }
     return true;
 }
-
-bool allowed(const vb_planner& planner, Index state) {
-    const Model& model = planner.model();
-    return model.reward[model.pair(state, planner.at.policy[state])] != -kInfinity;
-}
-
-bool all_allowed(const vb_planner& planner) {
-    for (Index s = 0; s < planner.model().num_states; ++s) {
-        if (!allowed(planner, s)) return false;
-    }
-    return true;
-}
-
-bool make_allowed(vb_planner& planner) {
-    if (!in_range(planner)) return false;
-    for (Index s = 0; s < planner.model().num_states; ++s) {
-        for (Index a = 0; !allowed(planner, s); ++a) planner.at.policy[s] = a;
-    }
-    return true;
-}
-
-bool fits(const vb_planner* planner) { return in_range(*planner) && all_allowed(*planner); }
-
-bool is_state(const vb_planner* planner, Index state) { return state >= 0 && state < planner->model().num_states; }
 
 bool may_sweep(const vb_planner* planner, double tolerance, Index most) {
     return !planner->planner.factors() && tolerance > 0.0 && most >= 1;
@@ -122,20 +94,20 @@ vb_status vb_planner_iterate(vb_planner* planner, double tolerance, int64_t most
 }
 
 vb_status vb_planner_evaluate(vb_planner* planner) {
-    if (!fits(planner)) return VB_BAD_ARGUMENT;
+    if (!planner->fits()) return VB_BAD_ARGUMENT;
     *planner->at.error = held_value(planner->planner, planner->at.p, planner->at.policy, planner->at.V);
     return VB_OK;
 }
 
 vb_status vb_planner_evaluate_to(vb_planner* planner, double tolerance, int64_t most_sweeps) {
-    if (!may_sweep(planner, tolerance, most_sweeps) || !fits(planner)) return VB_BAD_ARGUMENT;
+    if (!may_sweep(planner, tolerance, most_sweeps) || !planner->fits()) return VB_BAD_ARGUMENT;
     const SweepLimits limits{tolerance, 20, most_sweeps};
     *planner->at.error = evaluate_by_sweeps(planner->planner, planner->at.p, limits, planner->at.policy, planner->at.V);
     return judged(planner, tolerance);
 }
 
 vb_status vb_planner_sweep(vb_planner* planner) {
-    if (!in_range(*planner)) return VB_BAD_ARGUMENT;
+    if (!make_allowed(*planner)) return VB_BAD_ARGUMENT;
     const vb_planner_arrays& at = planner->at;
     const Range change = bellman_sweep(planner->planner, at.p, at.V, at.next, at.policy);
     at.change[0] = change.low;
@@ -150,20 +122,20 @@ vb_status vb_planner_settle(vb_planner* planner) {
 }
 
 vb_status vb_planner_visits(vb_planner* planner, int64_t state) {
-    if (!is_state(planner, state) || !fits(planner)) return VB_BAD_ARGUMENT;
+    if (!planner->is_state(state) || !planner->fits()) return VB_BAD_ARGUMENT;
     occupancy(planner->planner, planner->at.p, planner->at.policy, state, planner->at.visits);
     return VB_OK;
 }
 
 vb_status vb_planner_solve(vb_planner* planner, double* X, int64_t columns, double accuracy) {
-    if (X == nullptr || columns < 1 || !(accuracy > 0.0) || !fits(planner)) return VB_BAD_ARGUMENT;
+    if (X == nullptr || columns < 1 || !(accuracy > 0.0) || !planner->fits()) return VB_BAD_ARGUMENT;
     const Matrix all{X, planner->model().num_states, columns};
     solve_columns(planner->planner, planner->at.p, planner->at.policy, all, accuracy);
     return VB_OK;
 }
 
 vb_status vb_planner_floor(vb_planner* planner, int64_t state) {
-    if (!is_state(planner, state) || !make_allowed(*planner)) return VB_BAD_ARGUMENT;
+    if (!planner->is_state(state) || !make_allowed(*planner)) return VB_BAD_ARGUMENT;
     const vb_planner_arrays& at = planner->at;
     const Model& model = planner->model();
     probabilities(model.features, at.theta, at.p);

@@ -52,13 +52,13 @@ double polish(const Problem& problem, double f, double before, Point& at, Worksp
     const Index m = problem.set.num_free;
     while (step_on_face(at, work)) {
         judge(problem, at, work);
-        if (work.residual <= kTarget || work.residual > kQuick * before) break;
+        if (work.residual <= kTarget || !(work.residual < kQuick * before)) break;
         before = work.residual;
         for (Index j = 0; j < m; ++j) work.trial_y[j] = at.y[j] + work.step[j];
         if (!holds(problem, at, work.trial_y.data, work)) break;
         assemble(problem.set, work.trial_y.data, at.theta);
         const double reached = evaluate(problem, at, work);
-        if (reached < f - rounding_error(problem, work, f)) {
+        if (!(reached >= f - rounding_error(problem, work, f))) {
             assemble(problem.set, at.y, at.theta);
             f = evaluate(problem, at, work);
             find_slope(problem, at, work);

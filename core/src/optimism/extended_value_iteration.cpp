@@ -47,6 +47,7 @@ Optimist make_optimist(Arena& arena, const Model& model, const FeasibleSet& set,
     optimist.policy = arena.take<Index>(model.num_states);
     optimist.theta = arena.take<double>(set.dimension);
     if (arena.failed()) return optimist;
+    first_allowed(model, optimist.policy.data);
     fill(optimist.V.data, optimist.V.size, 1.0 / (1.0 - model.discount));
     copy(set.center, set.dimension, optimist.theta.data);
     return optimist;

@@ -40,7 +40,8 @@ Range sweep(L1Optimist& optimist, const double* radius) {
         for (Index a = 0; a < model.num_actions; ++a) {
             const Index pair = model.pair(s, a);
             const double q = best_value(optimist, pair, radius[pair]);
-            if (a == 0 || q > best + kTie * vb::fabs(best)) optimist.policy[s] = a;
+            const double margin = best == -kInfinity ? 0.0 : kTie * vb::fabs(best);  // nothing allowed so far
+            if (a == 0 || q > best + margin) optimist.policy[s] = a;
             best = a == 0 ? q : larger(best, q);
         }
         optimist.next[s] = best;

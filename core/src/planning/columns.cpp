@@ -35,7 +35,7 @@ Columns read_columns(Planner& planner, Matrix X, Index first, double accuracy) {
 // Sweeps until all are done; false where that would take too long.
 bool settle_columns(const Chain& chain, Columns& columns) {
     Watch watch;
-    for (Index k = 0; k < kMostSweeps; ++k) {
+    for (Index k = 0; k < kSweepLimit; ++k) {
         double left[kTogether], most = 0.0;
         ordered_sweep_columns(chain, columns.gain, columns.now, left);
         for (Index j = 0; j < kTogether; ++j) {
@@ -69,7 +69,7 @@ void solve_alone(Planner& planner, Matrix X, Index j, double accuracy) {
     Values x{planner.Q.data, planner.next.data};
     for (Index s = 0; s < states; ++s) x.now[s] = gain[s] = X[s][j];
     const double enough = enough_for(planner, accuracy, largest_size(gain, states));
-    const Range change = evaluate_chain(planner, gain, x, kMostSweeps, enough);
+    const Range change = evaluate_chain(planner, gain, x, kSweepLimit, enough);
     for (Index s = 0; s < states; ++s) X[s][j] = x.now[s] + factor * change.middle();
 }
 

@@ -55,12 +55,13 @@ void occupancy_by_sweeps(Planner& planner, const double* p, const Index* policy,
     rest[state] = 1.0;
     bool may_hurry = !planner.spare.empty();
     Watch watch;
-    for (Index k = 0; k < kMostSweeps; ++k) {
+    for (Index k = 0; k < kSweepLimit; ++k) {
         push_rest(planner.chain, rest, w);
         const double size = scale_visits(states, state, rest, w);
-        if (size <= enough) return;
+        if (size <= enough) break;
         if (may_hurry && watch.slow(size, enough)) may_hurry = hurry(planner, state, 0.5 * enough, w, rest);
     }
+    for (Index s = 0; s < states; ++s) w[s] = larger(w[s], 0.0);  // r has both signs; no visits are negative
 }
 
 void occupancy(Planner& planner, const double* p, const Index* policy, Index state, double* w) {

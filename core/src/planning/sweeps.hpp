@@ -8,12 +8,12 @@
 
 namespace vb {
 
-inline constexpr Index kMostSweeps = 1000000;
+inline constexpr Index kSweepLimit = 1000000;
 
 struct SweepLimits {
     double tolerance;   // the error of V that is asked for
     Index inner = 20;   // sweeps of the policy at hand between two Bellman sweeps of all pairs
-    Index most = kMostSweeps;
+    Index most = kSweepLimit;
 };
 
 // V within the error that is returned of V*: the tolerance, or more where sweeps run out (MacQueen's bounds).

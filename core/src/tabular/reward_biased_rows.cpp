@@ -183,6 +183,7 @@ RewardBiasedRows make_reward_biased_rows(Arena& arena, const Model& model, bool 
     rows.trial = arena.take<double>(model.num_transitions);
     rows.trial_policy = arena.take<Index>(model.num_states);
     rows.refused = arena.take<std::uint8_t>(model.num_pairs);
+    if (!arena.failed()) first_allowed(model, rows.policy.data);
     return rows;
 }
 

@@ -18,12 +18,15 @@ from numpy.typing import ArrayLike
 from vbmle.agents.decision import Decision
 from vbmle.agents.triggers import EveryStep, Trigger
 from vbmle.agents.tuning import Knob
-from vbmle.common import snapshots
+from vbmle.common import saved_checks
 from vbmle.common.files import Snapshot, field, load_npz, save_npz
 from vbmle.common.validation import Among, Ints, index, one_of
 from vbmle.estimation.counts import ImpossibleTransition, TransitionCounts
+from vbmle.estimation.forgetting import Forget, ForgettingCounts
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.model.widening import widened
+from vbmle.model.world import World
+from vbmle.planning.planner import require_policy
 
 if TYPE_CHECKING:
     from vbmle.agents.belief import Belief
@@ -79,19 +82,41 @@ class Agent(ABC):
     counts: TransitionCounts
 
     def __init__(self, mdp: LinearMixtureMDP, **settings: Any) -> None:
+        _require_model(type(self).__name__, mdp)
         self.mdp = self._given = mdp  # the model at work, and the one that was given
         self.settings = settings
         self._wide: list[int] = []  # the pairs that were widened on the way from one to the other
 
-    def act(self, state: int) -> int:
-        """The action to take in `state`, that of the policy in force; asking twice gives the same answer."""
+    def act(self, state: Any) -> Any:
+        """The action to take in `state`, that of the policy in force; asking twice gives the same answer.
+
+        A state given by name is answered by the name of an action, where actions have names.
+        """
+        if isinstance(state, str):
+            return self._act_by_name(state)
         return int(self.policy[index("state", state, self.mdp.num_states)])
 
-    def _require_transition(self, state: int, action: int, next_state: int) -> None:
-        """Refuse numbers out of range: for agents that keep no counts, which would."""
+    def _require_transition(self, state: Any, action: Any, next_state: Any) -> None:
+        """Refuse what is out of range: for agents that keep no counts, which would."""
+        state, action, next_state = self._numbers(state, action, next_state)
         index("state", state, self.mdp.num_states)
         index("action", action, self.mdp.num_actions)
         index("next_state", next_state, self.mdp.num_states)
+
+    def _act_by_name(self, state: str) -> int | str:
+        action: int = self.act(self.mdp.state_number(state))
+        return self.mdp.names.action(action) if self.mdp.names.actions else action
+
+    def _numbers(self, state: Any, action: Any, next_state: Any) -> tuple[int, int, int]:
+        """A transition by numbers, of which any may be given by name."""
+        if isinstance(state, str) or isinstance(action, str) or isinstance(next_state, str):
+            known = self.mdp
+            return (
+                known.state_number(state),
+                known.action_number(action),
+                known.state_number(next_state, "next_state"),
+            )
+        return state, action, next_state
 
     @abstractmethod
     def observe(self, state: int, action: int, next_state: int) -> None:
@@ -127,7 +152,7 @@ class Agent(ABC):
         """
         from vbmle.estimation.confidence import confidence
 
-        return confidence(self._require_counts("a confidence set"), self.policy, delta, state)
+        return confidence(self._all_counts("a confidence set"), self.policy, delta, state)
 
     def misfit(self, delta: float = 0.05) -> Misfit:
         """Whether any feasible theta fits what was observed, and where it does not.
@@ -137,7 +162,7 @@ class Agent(ABC):
         """
         from vbmle.estimation.misfit import misfit
 
-        return misfit(self._require_counts("a test of the model"), delta)
+        return misfit(self._all_counts("a test of the model"), delta)
 
     def belief(self, prior: ArrayLike | None = None) -> Belief:
         """What the observations say of theta: the posterior of each candidate, or mean and 90% interval of each weight.
@@ -147,6 +172,13 @@ class Agent(ABC):
         from vbmle.agents.belief import belief
 
         return belief(self._require_counts("a belief"), prior)
+
+    def _all_counts(self, needed_for: str) -> TransitionCounts:
+        if isinstance(self._require_counts(needed_for), ForgettingCounts):
+            raise ValueError(
+                f"{type(self).__name__} forgets (forget=...); {needed_for} needs all observations"
+            )
+        return self.counts
 
     def _require_counts(self, needed_for: str) -> TransitionCounts:
         if not hasattr(self, "counts"):
@@ -176,7 +208,7 @@ class Agent(ABC):
             if key not in own and key.split(".")[0] not in parts:
                 raise ValueError(f"{type(self).__name__} has no {key[:40]!r}")
         fresh = {name: array for name, array in self.snapshot().items() if name in own}
-        snapshots.require_like("", {name: snapshot[name] for name in own if name in snapshot}, fresh)
+        saved_checks.require_like("", {name: snapshot[name] for name in own if name in snapshot}, fresh)
         self._check(snapshot)
         for name in self._saved():
             value, kept = getattr(self, name), snapshot[name.lstrip("_")]
@@ -203,18 +235,18 @@ class Agent(ABC):
         for name in self._saved():
             key = name.lstrip("_")
             if key == "policy":
-                snapshots.require_within(key, snapshot[key], 0, self.mdp.num_actions - 1)
-            elif key in ("V", "Q"):
+                require_policy(self.mdp, snapshot[key])
+            elif key == "V":
                 worst = 2.0 / (1.0 - self.mdp.discount)
-                snapshots.require_within(key, snapshot[key], -worst, worst)
+                saved_checks.require_within(key, snapshot[key], -worst, worst)
             elif key == "decided":
-                snapshots.require_within(key, snapshot[key], -1, self.mdp.num_states - 1)
+                saved_checks.require_within(key, snapshot[key], -1, self.mdp.num_states - 1)
             elif key == "theta":
                 self.mdp.require_feasible(snapshot[key], 1e-6)
             elif key in ("decisions", "empty_sets", "steps"):
-                snapshots.require_within(key, snapshot[key], 0, 2**62)
-            elif key == "error_bound":
-                snapshots.require_within(key, snapshot[key], 0.0, np.inf)
+                saved_checks.require_within(key, snapshot[key], 0, 2**62)
+            elif key in ("error_bound", "alpha"):
+                saved_checks.require_within(key, snapshot[key], 0.0, np.inf)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the agent as .npz (no pickle): after `load`, act and observe go on exactly as before."""
@@ -233,6 +265,9 @@ class Agent(ABC):
     @classmethod
     def load(cls, path: str | os.PathLike[str], mdp: LinearMixtureMDP, **functions: Any) -> Self:
         """Rebuild a saved agent on the same model; settings that are functions must be given again by name."""
+        if isinstance(path, LinearMixtureMDP):
+            raise ValueError(f"the arguments of load are swapped; it needs {cls.__name__}.load(path, mdp)")
+        _require_model(f"{cls.__name__}.load", mdp)
         snapshot, meta = load_npz(path, FORMAT, "an agent written by Agent.save")
         try:
             kind, model = field(meta, "class", str), field(meta, "model", str)
@@ -263,12 +298,28 @@ class Agent(ABC):
         return agent
 
 
+def _require_model(name: str, mdp: object) -> None:
+    """Refuse what is no model, in one line that says what it is."""
+    if isinstance(mdp, LinearMixtureMDP):
+        return
+    what = "a World; its model is world.mdp" if isinstance(mdp, World) else f"of type {type(mdp).__name__}"
+    raise ValueError(f"{name} needs a LinearMixtureMDP, and mdp is {what}")
+
+
 def require_convex(name: str, mdp: LinearMixtureMDP) -> None:
     """Refuse a model whose theta is one of finitely many, for agents that need a convex set."""
     if mdp.domain == "vertices":
         raise ValueError(
             f"{name} needs a convex set of thetas, and domain='vertices' has single candidates; "
             "VBMLE, MaximumLikelihood and PSRL choose among them, or take domain='simplex'"
+        )
+
+
+def require_every_action(name: str, mdp: LinearMixtureMDP) -> None:
+    """Refuse a model with actions that are not allowed, for agents that try them all."""
+    if not mdp.allowed.all():
+        raise ValueError(
+            f"{name} needs every action in every state, and allowed= leaves some out; VBMLE respects it"
         )
 
 
@@ -281,6 +332,9 @@ class ModelAgent(Agent):
     on_impossible: what to do with an observation that no feasible theta allows. "raise" refuses it; "skip" notes it in
     `counts.skipped` and learns nothing from it; "widen" gives its pair (s, a) a chance of 1% of anything from then on
     (`vbmle.model.widening`), in `mdp`, and counts it.
+
+    forget: a half-life in steps, or {"window": steps}: what is older weighs less, or nothing
+    (`vbmle.estimation.forgetting`), for a mix that drifts. Decisions are due at least four times in that time.
     """
 
     saved: ClassVar[tuple[str, ...]] = ("decisions", "_decided")
@@ -290,9 +344,20 @@ class ModelAgent(Agent):
         if "observe" in vars(cls) and "observe_many" not in vars(cls):
             cls.observe_many = Agent.observe_many  # type: ignore[method-assign, assignment]
 
-    def __init__(self, mdp: LinearMixtureMDP, on_impossible: OnImpossible = "raise", **settings: Any) -> None:
-        super().__init__(mdp, on_impossible=one_of("on_impossible", on_impossible, ON_IMPOSSIBLE), **settings)
-        self.counts = TransitionCounts(mdp)
+    def __init__(
+        self,
+        mdp: LinearMixtureMDP,
+        on_impossible: OnImpossible = "raise",
+        forget: Forget = None,
+        **settings: Any,
+    ) -> None:
+        one_of("on_impossible", on_impossible, ON_IMPOSSIBLE)
+        # Only what a subclass handed over is among its settings: one that knows neither can still be rebuilt.
+        own = {"on_impossible": (on_impossible, "raise"), "forget": (forget, None)}
+        given = {name: value for name, (value, default) in own.items() if value != default}
+        super().__init__(mdp, **given, **settings)
+        self._on_impossible = on_impossible
+        self.counts = TransitionCounts(mdp) if forget is None else ForgettingCounts(mdp, forget)
         self._trigger: Trigger = EveryStep()
         self._decided = -1  # the state decided for since the last observation
 
@@ -300,12 +365,17 @@ class ModelAgent(Agent):
     def _decide(self, state: int) -> None:
         """Update the policy, and what it rests on, for acting in `state`."""
 
-    def act(self, state: int) -> int:
-        if state != self._decided:
+    def act(self, state: Any) -> Any:
+        if state != self._decided or state < 0:
+            if isinstance(state, str):
+                return self._act_by_name(state)
             state = index("state", state, self.mdp.num_states)
-            if self._trigger.due(state):
+            fading = self.counts if isinstance(self.counts, ForgettingCounts) else None
+            if self._trigger.due(state) or (fading and fading.aged):
                 self._decide(state)
                 self._trigger.decided()
+                if fading:
+                    fading.decided()
                 self.decisions += 1
             self._decided = state
         return int(self.policy[state])  # checked already: this is the hot path
@@ -315,7 +385,7 @@ class ModelAgent(Agent):
             self._trigger.seen(self.counts.add(state, action, next_state))
             self._decided = -1
         except ImpossibleTransition:
-            if self.settings["on_impossible"] == "raise":
+            if self._on_impossible == "raise":
                 raise
             self.observe_many([state], [action], [next_state])
 
@@ -326,10 +396,10 @@ class ModelAgent(Agent):
         """
         found = self.counts.find_many(states, actions, next_states)
         odd = np.nonzero(found < 0)[0]
-        if len(odd) and self.settings["on_impossible"] == "raise":
+        if len(odd) and self._on_impossible == "raise":
             self.counts.add_many(states, actions, next_states)  # says which
-        s, a, to = (np.asarray(column)[odd] for column in (states, actions, next_states))
-        if len(odd) and self.settings["on_impossible"] == "widen":
+        s, a, to = (column[odd] for column in self.counts.path(states, actions, next_states))
+        if len(odd) and self._on_impossible == "widen":
             self._widen(s * self.mdp.num_actions + a)
             found = self.counts.find_many(states, actions, next_states)
         else:

@@ -16,13 +16,15 @@ There is no proof for this form.
 
 from __future__ import annotations
 
-import numpy as np
-
-from vbmle.agents.base import ModelAgent
+from vbmle.agents.base import ModelAgent, OnImpossible, require_convex
 from vbmle.agents.decision import Decision
 from vbmle.agents.information_ratio import PosteriorDraws
-from vbmle.common.validation import Ints, index, positive_integer
+from vbmle.agents.posterior import MOST_DRAWS, MOST_THINNING
+from vbmle.common.validation import Ints, at_most, index, positive_integer
+from vbmle.estimation.forgetting import Forget
 from vbmle.model.mdp import LinearMixtureMDP
+
+MOST_ROUNDS = 1000
 
 
 class InformationDirected(ModelAgent):
@@ -43,17 +45,22 @@ class InformationDirected(ModelAgent):
         rounds: int = 4,
         thinning: int = 10,
         seed: int = 0,
+        on_impossible: OnImpossible = "raise",
+        forget: Forget = None,
     ) -> None:
+        require_convex(type(self).__name__, mdp)
         super().__init__(
             mdp,
-            draws=positive_integer("draws", draws),
+            draws=at_most("draws", draws, MOST_DRAWS),
             fresh=positive_integer("fresh", fresh),
-            rounds=positive_integer("rounds", rounds),
-            thinning=positive_integer("thinning", thinning),
+            rounds=at_most("rounds", rounds, MOST_ROUNDS),
+            thinning=at_most("thinning", thinning, MOST_THINNING),
             seed=index("seed", seed, 2**63),
+            on_impossible=on_impossible,
+            forget=forget,
         )
         self._draws = PosteriorDraws(mdp, draws, fresh, thinning, seed)
-        self._policy: Ints = np.zeros(mdp.num_states, np.int64)
+        self._policy: Ints = mdp.allowed.argmax(axis=1)  # the first allowed action
 
     @property
     def policy(self) -> Ints:

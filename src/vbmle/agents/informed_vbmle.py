@@ -25,12 +25,16 @@ from collections.abc import Sequence
 import numpy as np
 
 from vbmle.agents import decision
-from vbmle.agents.base import ModelAgent
+from vbmle.agents.base import ModelAgent, OnImpossible, require_convex
 from vbmle.agents.decision import Decision
 from vbmle.agents.information_ratio import PosteriorDraws
+from vbmle.agents.posterior import MOST_DRAWS, MOST_THINNING
+from vbmle.common import saved_checks
 from vbmle.common.files import Snapshot
-from vbmle.common.validation import Floats, Ints, index, non_negative, positive_integer
-from vbmle.estimation.maximiser import Solver, goal
+from vbmle.common.validation import Floats, Ints, at_most, index, non_negative, positive_integer
+from vbmle.estimation.candidates import make_solver
+from vbmle.estimation.forgetting import Forget
+from vbmle.estimation.maximiser import goal
 from vbmle.model.mdp import LinearMixtureMDP
 
 MULTIPLES = (0.0, 0.1, 0.3, 1.0, 3.0)
@@ -41,7 +45,7 @@ class Proposers:
     """One solver for each bias, each going on from its own last theta; they take turns in looking for other basins."""
 
     def __init__(self, mdp: LinearMixtureMDP, count: int, seed: int) -> None:
-        self.solvers = [Solver(mdp, seed=seed) for _ in range(count)]
+        self.solvers = [make_solver(mdp, seed=seed) for _ in range(count)]
         for solver in self.solvers:
             solver.plan()
 
@@ -49,6 +53,10 @@ class Proposers:
         return {f"{k}.{n}": v for k, solver in enumerate(self.solvers) for n, v in solver.snapshot().items()}
 
     def restore(self, snapshot: Snapshot) -> None:
+        own = {str(k) for k in range(len(self.solvers))}
+        for name in snapshot:
+            if name.split(".")[0] not in own:
+                raise ValueError(f"there is no {name[:40]!r}")
         for k, solver in enumerate(self.solvers):
             start = f"{k}."
             solver.restore({n.removeprefix(start): v for n, v in snapshot.items() if n.startswith(start)})
@@ -73,23 +81,34 @@ class InformedVBMLE(ModelAgent):
         fresh: int = 2,
         thinning: int = 10,
         seed: int = 0,
+        on_impossible: OnImpossible = "raise",
+        forget: Forget = None,
     ) -> None:
         weights = [non_negative(f"multiples[{k}]", c) for k, c in enumerate(multiples)]
-        if not weights:
-            raise ValueError("multiples is empty; it needs at least one multiple of log(1 + t), as in (0, 1)")
+        if not 1 <= len(weights) <= MOST_DRAWS:
+            raise ValueError(
+                f"multiples has {len(weights)} entries; it needs from 1 to {MOST_DRAWS} multiples of log(1 + t)"
+            )
+        require_convex(type(self).__name__, mdp)
         super().__init__(
             mdp,
             multiples=weights,
-            draws=positive_integer("draws", draws),
+            draws=at_most("draws", draws, MOST_DRAWS),
             fresh=positive_integer("fresh", fresh),
-            thinning=positive_integer("thinning", thinning),
+            thinning=at_most("thinning", thinning, MOST_THINNING),
             seed=index("seed", seed, 2**63),
+            on_impossible=on_impossible,
+            forget=forget,
         )
         self._proposers = Proposers(mdp, len(weights), seed)
         self._draws = PosteriorDraws(mdp, draws, fresh, thinning, seed)
         self._objective = goal(self.counts, ridge=1.0)
         self._range = reward_range(mdp)
         self._chosen = 0
+
+    def _check(self, snapshot: Snapshot) -> None:
+        super()._check(snapshot)
+        saved_checks.require_within("chosen", snapshot["chosen"], 0, len(self._proposers.solvers) - 1)
 
     @property
     def policy(self) -> Ints:
@@ -128,8 +147,11 @@ class InformedVBMLE(ModelAgent):
 
 
 def reward_range(mdp: LinearMixtureMDP) -> float:
-    """The largest reward minus the smallest; 1 where all are equal."""
-    values = mdp.transition_reward if len(mdp.transition_reward) else mdp.row_reward
+    """The largest reward of allowed actions minus the smallest; 1 where all are equal."""
+    rows = np.repeat(mdp.allowed.ravel(), np.diff(mdp.transitions.indptr))
+    values = (
+        mdp.transition_reward[rows] if len(mdp.transition_reward) else mdp.row_reward[mdp.allowed.ravel()]
+    )
     return float(np.ptp(values)) or 1.0
 
 

@@ -16,7 +16,28 @@ from vbmle.planning import planner
 
 
 class Oracle(Agent):
-    """Plays the optimal policy of the `theta` it is given: with the hidden truth, nothing is lost."""
+    """Plays the optimal policy of the `theta` it is given: with the hidden truth, its regret is exactly 0.
+
+    Parameters
+    ----------
+    mdp : LinearMixtureMDP
+        What is known. The agent never sees the hidden theta.
+    theta : (d,) array
+        A feasible theta.
+
+    Raises
+    ------
+    ValueError
+        If a setting is out of range; the message names it and what it needs.
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> world = vbmle.worlds.riverswim(length=6)
+    >>> agent = vbmle.Oracle(world.mdp, world.theta)
+    >>> float(vbmle.simulate(agent, world, horizon=20).regret[-1])
+    0.0
+    """
 
     label = "oracle"
     needs_truth = True

@@ -21,24 +21,53 @@ import numpy as np
 
 from vbmle.agents.base import ModelAgent, OnImpossible
 from vbmle.agents.decision import Decision
-from vbmle.agents.posterior import Sampler, sampler_for
+from vbmle.agents.posterior import MOST_THINNING, Sampler, sampler_for
 from vbmle.agents.triggers import UPDATES, EveryObservation, InformationDoubled, Update
 from vbmle.agents.tuning import Knob
-from vbmle.common.validation import Among, Floats, Ints, index, one_of, positive_integer
+from vbmle.common.validation import Among, Floats, Ints, at_most, index, one_of
+from vbmle.estimation.forgetting import Forget
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.planning.planner import make_planner
 
 SAMPLERS = ("auto", "hit-and-run", "dirichlet")
 
-MOST_THINNING = 100_000
-
 
 class PSRL(ModelAgent):
-    """Plays the optimal policy of a theta drawn from the posterior.
+    """Plays the optimal policy of a theta drawn from the posterior, whose prior is uniform on the feasible set.
 
-    update: "doubling" draws when information has doubled, "every-step" in each step. sampler: "dirichlet"
-    (exact, tabular models without p_min), "hit-and-run" (any mixture), or "auto", the first that fits; where theta
-    is one of the candidates, draws are exact too.
+    Parameters
+    ----------
+    mdp : LinearMixtureMDP
+        What is known. The agent never sees the hidden theta.
+    update : {"every-step", "doubling"}, default "doubling"
+        When to draw again: at every step, or only when the information has doubled; in between the
+        policy in force is played.
+    sampler : {"auto", "dirichlet", "hit-and-run"}, default "auto"
+        "dirichlet" is exact and needs a tabular model without p_min; "hit-and-run" is a Markov chain for any
+        mixture; "auto" is the first that fits. Where theta is one of the candidates, draws are exact too.
+    thinning : int, default 10
+        Steps of the chain per free coordinate between two draws; at least 1.
+    seed : int, default 0
+        Seeds everything that the agent draws for itself: the draws from the
+        posterior. The world's luck has its own seed.
+    on_impossible : {"raise", "skip", "widen"}, default "raise"
+        What to do with an observed transition that the model calls impossible: refuse it, note it without learning
+        from it, or give its pair (s, a) a small chance of anything from then on.
+    forget : float or {"window": int}, optional
+        How old observations fade: a half-life in steps, or a window of the last ones. By default none is forgotten.
+
+    Raises
+    ------
+    ValueError
+        If a setting is out of range; the message names it and what it needs.
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> world = vbmle.worlds.riverswim(length=6)
+    >>> agent = vbmle.PSRL(world.mdp, seed=1)
+    >>> world.mdp.contains(agent.theta)
+    True
     """
 
     tuning = Knob("update", ("doubling", "every-step"))
@@ -52,11 +81,11 @@ class PSRL(ModelAgent):
         thinning: int = 10,
         seed: int = 0,
         on_impossible: OnImpossible = "raise",
+        forget: Forget = None,
     ) -> None:
         one_of("update", update, UPDATES)
         one_of("sampler", sampler, SAMPLERS)
-        if positive_integer("thinning", thinning) > MOST_THINNING:
-            raise ValueError(f"thinning is {thinning}; {MOST_THINNING} is the most")
+        at_most("thinning", thinning, MOST_THINNING)
         super().__init__(
             mdp,
             update=update,
@@ -64,6 +93,7 @@ class PSRL(ModelAgent):
             thinning=thinning,
             seed=index("seed", seed, 2**63),
             on_impossible=on_impossible,
+            forget=forget,
         )
         if sampler == "dirichlet" and on_impossible == "widen":
             raise ValueError("sampler is 'dirichlet', but a widened model is not tabular; it needs 'auto'")

@@ -16,7 +16,27 @@ from vbmle.model.mdp import LinearMixtureMDP
 
 
 class Random(Agent):
-    """Plays a deterministic policy drawn uniformly at random, a new one in each step."""
+    """Plays a deterministic policy drawn uniformly at random, a new one in each step.
+
+    Parameters
+    ----------
+    mdp : LinearMixtureMDP
+        What is known. The agent never sees the hidden theta.
+    seed : int, default 0
+        Seeds everything that the agent draws for itself: the policies. The world's luck has its own seed.
+
+    Raises
+    ------
+    ValueError
+        If a setting is out of range; the message names it and what it needs.
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> world = vbmle.worlds.riverswim(length=6)
+    >>> vbmle.Random(world.mdp).act(0) in (0, 1)
+    True
+    """
 
     label = "random"
     saved = ("_steps",)
@@ -46,5 +66,8 @@ class Random(Agent):
 
 
 def draw_policy(rng: np.random.Generator, mdp: LinearMixtureMDP) -> Ints:
-    """One uniform action per state."""
-    return rng.integers(mdp.num_actions, size=mdp.num_states)
+    """One uniform action per state, among those allowed."""
+    if mdp.allowed.all():
+        return rng.integers(mdp.num_actions, size=mdp.num_states)
+    among = (rng.random(mdp.num_states) * mdp.allowed.sum(axis=1)).astype(np.int64)
+    return np.asarray((mdp.allowed.cumsum(axis=1) > among[:, None]).argmax(axis=1), dtype=np.int64)

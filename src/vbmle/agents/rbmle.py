@@ -27,13 +27,14 @@ import numpy as np
 from vbmle.agents.base import ModelAgent, OnImpossible
 from vbmle.agents.bias import Bias, BiasSchedule
 from vbmle.agents.decision import Decision
-from vbmle.agents.tabular import tabular_coordinates
+from vbmle.agents.tabular_models import tabular_coordinates
 from vbmle.agents.triggers import UPDATES, Update, VisitsDoubled
 from vbmle.agents.tuning import BIAS_SCALE
-from vbmle.common import snapshots
+from vbmle.common import saved_checks
 from vbmle.common.files import Snapshot
 from vbmle.common.validation import Floats, Ints, one_of
 from vbmle.core.tabular import RewardBiasedRows
+from vbmle.estimation.forgetting import Forget
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.planning.planner import uses_factors
 
@@ -46,8 +47,38 @@ ITERATIONS = 1000
 class RBMLE(ModelAgent):
     """Reward-biased maximum likelihood with one distribution per (s, a); ignores the features.
 
-    bias: "log" (the default), "sqrt" or any function of t. `p` holds the probability of each possible transition
-    in the model in force, `objective` its value, `converged` whether it is a fixed point.
+    `p` holds the probability of each possible transition in the model in force, `objective` its value, `converged`
+    whether it is a fixed point.
+
+    Parameters
+    ----------
+    mdp : LinearMixtureMDP
+        What is known. The agent never sees the hidden theta.
+    bias : {"sqrt", "log"} or function, default "log"
+        The schedule alpha(t), t = 1, 2, ...: sqrt(t), log(1 + t) as published, or any
+        function of t that returns a finite number of at least 0.
+    bias_scale : float, default 1.0
+        Multiplies the schedule: log-likelihood (nats) per unit of value. 0 turns exploration off; larger explores more.
+    update : {"every-step", "doubling"}, default "doubling"
+        When to solve again: at every step, or only when the visits of a pair (s, a) have doubled; in between
+        the policy in force is played.
+    on_impossible : {"raise", "skip", "widen"}, default "raise"
+        What to do with an observed transition that the model calls impossible: refuse it, note it without learning
+        from it, or give its pair (s, a) a small chance of anything from then on.
+    forget : float or {"window": int}, optional
+        How old observations fade: a half-life in steps, or a window of the last ones. By default none is forgotten.
+
+    Raises
+    ------
+    ValueError
+        If a setting is out of range; the message names it and what it needs.
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> world = vbmle.worlds.riverswim(length=6)
+    >>> vbmle.RBMLE(world.mdp).act(0)
+    1
     """
 
     tuning = BIAS_SCALE
@@ -60,11 +91,17 @@ class RBMLE(ModelAgent):
         bias_scale: float = 1.0,
         update: Update = "doubling",
         on_impossible: OnImpossible = "raise",
+        forget: Forget = None,
     ) -> None:
         one_of("update", update, UPDATES)
         self._schedule = BiasSchedule(bias, bias_scale)
         super().__init__(
-            mdp, bias=bias, bias_scale=self._schedule.scale, update=update, on_impossible=on_impossible
+            mdp,
+            bias=bias,
+            bias_scale=self._schedule.scale,
+            update=update,
+            on_impossible=on_impossible,
+            forget=forget,
         )
         self._rows = RewardBiasedRows(mdp.core, uses_factors(mdp), TOLERANCE, ITERATIONS)
         self.p: Floats = self._rows.p
@@ -89,15 +126,15 @@ class RBMLE(ModelAgent):
 
     def _check(self, snapshot: Snapshot) -> None:
         super()._check(snapshot)
-        snapshots.require_within("p", snapshot["p"], 0.0, 1.0 + 1e-9)
+        saved_checks.require_within("p", snapshot["p"], 0.0, 1.0 + 1e-9)
         sums = np.add.reduceat(snapshot["p"], self.mdp.transitions.indptr[:-1])
-        snapshots.require_within("p, summed by (s, a),", sums, 1.0 - 1e-6, 1.0 + 1e-6)
-        snapshots.require_finite("objective", snapshot["objective"])
-        snapshots.require_within("gap", snapshot["gap"], -1.0, np.inf)
+        saved_checks.require_within("p, summed by (s, a),", sums, 1.0 - 1e-6, 1.0 + 1e-6)
+        saved_checks.require_finite("objective", snapshot["objective"])
+        saved_checks.require_within("gap", snapshot["gap"], -1.0, np.inf)
 
     def alpha(self) -> float:
-        """The weight of the bias now, at t = observations + 1."""
-        return self._schedule.at(self.counts.total + 1)
+        """The weight of the bias now, at t = observations + 1 (their weights, where some are forgotten)."""
+        return self._schedule.at(self.counts.remembered + 1)
 
     def _decide(self, state: int) -> None:
         counts = self.counts

@@ -17,10 +17,11 @@ from typing import Annotated
 
 import numpy as np
 
-from vbmle.common import snapshots
+from vbmle.common import saved_checks
 from vbmle.common.files import Snapshot
 from vbmle.common.validation import Among, Floats, Ints
-from vbmle.estimation.counts import TransitionCounts
+from vbmle.estimation.counts import MOST, TransitionCounts
+from vbmle.estimation.forgetting import ForgettingCounts
 from vbmle.estimation.information import Information
 from vbmle.model.mdp import LinearMixtureMDP
 
@@ -53,7 +54,7 @@ class Trigger:
 
     def restore(self, snapshot: Snapshot) -> None:
         """Continue from a snapshot."""
-        snapshots.require_like("", snapshot, self.snapshot(), self.grows)
+        saved_checks.require_like("", snapshot, self.snapshot(), self.grows)
         self._resume(snapshot)
 
     def _resume(self, snapshot: Snapshot) -> None:
@@ -139,9 +140,12 @@ class VisitsDoubled(Trigger):
 
     def _resume(self, snapshot: Snapshot) -> None:
         before = snapshot["before"]
-        snapshots.require_within("before", before, 0.0, self._counts.visits())
-        if (before != np.floor(before)).any():
-            raise ValueError("before holds fractions; visits are whole numbers")
+        if isinstance(self._counts, ForgettingCounts):  # what was seen then may weigh less now
+            saved_checks.require_within("before", before, 0.0, float(MOST))
+        else:
+            saved_checks.require_within("before", before, 0.0, self._counts.visits())
+            if (before != np.floor(before)).any():
+                raise ValueError("before holds fractions; visits are whole numbers")
         self._before[...] = before
         self._begun = bool(snapshot["begun"])
 
@@ -170,7 +174,7 @@ class LogDeterminantDoubled(Trigger):
         return {"before": np.array(self._before, dtype=np.float64), "due": np.array(self._due)}
 
     def _resume(self, snapshot: Snapshot) -> None:
-        snapshots.require_finite("before", snapshot["before"])
+        saved_checks.require_finite("before", snapshot["before"])
         if len(snapshot["before"]) > len(self._current()):
             raise ValueError(
                 f"before has {len(snapshot['before'])} entries; {len(self._current())} is the most"

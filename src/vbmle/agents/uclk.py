@@ -151,6 +151,7 @@ class OptimisticAgent(Agent):
         """Take in one transition from the row s * A + a."""
 
     def observe(self, state: int, action: int, next_state: int) -> None:
+        state, action, next_state = self._numbers(state, action, next_state)
         self._plan_if_due()
         seen = self.counts.add(state, action, next_state)
         self._learn(state * self.mdp.num_actions + action, next_state)
@@ -187,7 +188,42 @@ class OptimisticAgent(Agent):
 
 
 class UCLK(OptimisticAgent):
-    """Optimism over an ellipsoid around a value-targeted regression, with a model of its own for every (s, a)."""
+    """Optimism over an ellipsoid around a value-targeted regression, with a model of its own for every (s, a).
+
+    Parameters
+    ----------
+    mdp : LinearMixtureMDP
+        What is known. The agent never sees the hidden theta.
+    radius : {"paper", "logdet"}, default "paper"
+        The published radius, or the one that uses the determinant itself in place of its bound, which is smaller.
+    radius_scale : float, default 1.0
+        Multiplies the radius; at least 0. Only 1 has the proof; 0.01 usually loses far less.
+    delta : float, default 0.1
+        The sets hold at all times together with probability 1 - delta; strictly between 0 and 1.
+    ridge : float, default 1.0
+        lambda of the regression, Sigma = lambda I + ...; above 0.
+    update : {"doubling", "every-step"}, default "doubling"
+        When to plan again: when a determinant of Sigma has doubled, as published, or after every observation.
+    tolerance : float, default 1e-6
+        The proved error of the optimistic value at which planning stops, in units of value.
+    sweeps : int or None, default None
+        A fixed number of sweeps instead of `tolerance`, as published: see `vbmle.agents.uclk.published_sweeps`.
+
+    Raises
+    ------
+    ValueError
+        If a setting is out of range; the message names it and what it needs.
+    TypeError
+        If a setting is unknown.
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> world = vbmle.worlds.riverswim(length=6)
+    >>> agent = vbmle.UCLK(world.mdp, radius="logdet")
+    >>> agent.act(0), agent.last.converged
+    (1, True)
+    """
 
     def __init__(
         self,

@@ -39,7 +39,37 @@ def radii(t: int, dimension: int, discount: float, ridge: float, delta: float) -
 
 
 class UCLKPlus(OptimisticAgent):
-    """UCLK whose regression trusts samples of low variance more."""
+    """UCLK whose regression trusts samples of low variance more.
+
+    Parameters
+    ----------
+    mdp : LinearMixtureMDP
+        What is known. The agent never sees the hidden theta.
+    radius_scale : float, default 1.0
+        Multiplies the radius; at least 0. Only 1 has the proof; 0.01 usually loses far less.
+    delta : float, default 0.1
+        The sets hold at all times together with probability 1 - delta; strictly between 0 and 1.
+    ridge : float, default 1.0
+        lambda of the regression, Sigma = lambda I + ...; above 0.
+    update : {"doubling", "every-step"}, default "doubling"
+        When to plan again: when a determinant of Sigma has doubled, as published, or after every observation.
+    tolerance : float, default 1e-6
+        The proved error of the optimistic value at which planning stops, in units of value.
+    sweeps : int or None, default None
+        A fixed number of sweeps instead of `tolerance`, as published: see `vbmle.agents.uclk.published_sweeps`.
+
+    Raises
+    ------
+    ValueError
+        If a setting is out of range; the message names it and what it needs.
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> world = vbmle.worlds.riverswim(length=6)
+    >>> vbmle.UCLKPlus(world.mdp).act(0)
+    1
+    """
 
     label = "UCLK+"
 

@@ -31,6 +31,7 @@ from vbmle.agents.triggers import VisitsDoubled
 from vbmle.agents.tuning import RADIUS_SCALE
 from vbmle.common.validation import Floats, Ints, non_negative, probability
 from vbmle.core.optimism import L1Optimist
+from vbmle.estimation.forgetting import Forget
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.planning.planner import rounding
 
@@ -44,7 +45,33 @@ class UCRL2(ModelAgent):
     """Optimism over L1 balls around the frequencies of each (s, a); ignores the features.
 
     `V` is the optimistic value, at least V* with probability 1 - delta where radius_scale is 1; `error_bound`
-    says how close it is to the best value of all plausible models. Smaller radius_scale explores less.
+    says how close it is to the best value of all plausible models.
+
+    Parameters
+    ----------
+    mdp : LinearMixtureMDP
+        What is known. The agent never sees the hidden theta.
+    delta : float, default 0.1
+        The balls hold together with probability 1 - delta; strictly between 0 and 1.
+    radius_scale : float, default 1.0
+        Multiplies the radii; at least 0. Smaller explores less; only 1 has the proof.
+    on_impossible : {"raise", "skip", "widen"}, default "raise"
+        What to do with an observed transition that the model calls impossible: refuse it, note it without learning
+        from it, or give its pair (s, a) a small chance of anything from then on.
+    forget : float or {"window": int}, optional
+        How old observations fade: a half-life in steps, or a window of the last ones. By default none is forgotten.
+
+    Raises
+    ------
+    ValueError
+        If a setting is out of range; the message names it and what it needs.
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> world = vbmle.worlds.riverswim(length=6)
+    >>> vbmle.UCRL2(world.mdp).act(0)
+    1
     """
 
     tuning = RADIUS_SCALE
@@ -56,11 +83,14 @@ class UCRL2(ModelAgent):
         delta: float = 0.1,
         radius_scale: float = 1.0,
         on_impossible: OnImpossible = "raise",
+        forget: Forget = None,
     ) -> None:
         scale = non_negative("radius_scale", radius_scale)
         if probability("delta", delta) == 0.0:
             raise ValueError("delta is 0.0; it needs a number above 0 and at most 1")
-        super().__init__(mdp, delta=float(delta), radius_scale=scale, on_impossible=on_impossible)
+        super().__init__(
+            mdp, delta=float(delta), radius_scale=scale, on_impossible=on_impossible, forget=forget
+        )
         self._optimist = L1Optimist(mdp.core)
         self.V: Floats = self._optimist.V
         self._policy: Ints = self._optimist.policy

@@ -24,7 +24,7 @@ import math
 import numpy as np
 
 from vbmle.agents.uclk import OptimisticAgent, paper_radius
-from vbmle.common import snapshots
+from vbmle.common import saved_checks
 from vbmle.common.files import Snapshot
 from vbmle.common.validation import Floats
 from vbmle.estimation.value_regression import Regression
@@ -72,8 +72,8 @@ class Levels:
 
     def restore(self, snapshot: Snapshot) -> None:
         """Continue from a snapshot."""
-        snapshots.require_like("", snapshot, self.snapshot(), self.grows)
-        layers = snapshots.require_layers(snapshot, self.grows)
+        saved_checks.require_like("", snapshot, self.snapshot(), self.grows)
+        layers = saved_checks.require_layers(snapshot, self.grows)
         while len(self.regressions) < layers:
             self._open()
         for number, level in enumerate(self.regressions):
@@ -81,7 +81,37 @@ class Levels:
 
 
 class UPACUCLK(OptimisticAgent):
-    """Optimism over the intersection of UCLK's ellipsoids at several levels, with radii that do not grow with t."""
+    """Optimism over the intersection of UCLK's ellipsoids at several levels, with radii that do not grow with t.
+
+    Parameters
+    ----------
+    mdp : LinearMixtureMDP
+        What is known. The agent never sees the hidden theta.
+    radius_scale : float, default 1.0
+        Multiplies the radius; at least 0. Only 1 has the proof; 0.01 usually loses far less.
+    delta : float, default 0.1
+        The sets hold at all times together with probability 1 - delta; strictly between 0 and 1.
+    ridge : float, default 1.0
+        lambda of the regression, Sigma = lambda I + ...; above 0.
+    update : {"doubling", "every-step"}, default "doubling"
+        When to plan again: when a determinant of Sigma has doubled, as published, or after every observation.
+    tolerance : float, default 1e-6
+        The proved error of the optimistic value at which planning stops, in units of value.
+    sweeps : int or None, default None
+        A fixed number of sweeps instead of `tolerance`, as published: see `vbmle.agents.uclk.published_sweeps`.
+
+    Raises
+    ------
+    ValueError
+        If a setting is out of range; the message names it and what it needs.
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> world = vbmle.worlds.riverswim(length=6)
+    >>> vbmle.UPACUCLK(world.mdp).act(0)
+    1
+    """
 
     label = "UPAC-UCLK"
 

@@ -23,6 +23,7 @@ from vbmle.agents.tuning import BIAS_SCALE
 from vbmle.common.files import Snapshot
 from vbmle.common.validation import Among, Floats, Ints, index, non_negative, one_of
 from vbmle.estimation.candidates import make_solver
+from vbmle.estimation.forgetting import Forget
 from vbmle.estimation.likelihood import prove
 from vbmle.estimation.maximiser import POOL, Solver, goal
 from vbmle.model.mdp import LinearMixtureMDP
@@ -33,12 +34,48 @@ AGENT_SEARCHES = ("global", "certified", "few", "local")
 class VBMLE(ModelAgent):
     """Exact VBMLE: each step maximises likelihood plus alpha(t) times the optimal value of the state.
 
-    search: "global" follows all local maxima it knows and keeps looking for others; "certified" also proves each
-    answer by branch and bound, which takes milliseconds while the feasible set has few vertices (`last` has the
-    bound); "few" climbs from the last theta, the most likely theta and the interior point; "local" from the last
-    theta alone, which can stay in the wrong basin indefinitely. update: "every-step" as published, or "doubling",
-    which decides anew only when the information about what was just observed has doubled (see
-    `vbmle.estimation.information`) and plays the policy in force in between.
+    Parameters
+    ----------
+    mdp : LinearMixtureMDP
+        What is known. The agent never sees the hidden theta.
+    bias : {"sqrt", "log"} or function, default "sqrt"
+        The schedule alpha(t), t = 1, 2, ...: sqrt(t) as in the paper, log(1 + t), which fades sooner, or any
+        function of t that returns a finite number of at least 0.
+    bias_scale : float, default 1.0
+        Multiplies the schedule: log-likelihood (nats) per unit of value. 0 turns exploration off; larger explores more.
+    ridge : float, default 1.0
+        lambda of the penalty lambda/2 |theta|^2 that is subtracted from the log-likelihood; at least 0. It matters
+        while data are few.
+    search : {"global", "certified", "few", "local"}, default "global"
+        Where the maximum is looked for. "global" follows all local maxima it knows and keeps looking for others;
+        "certified" also proves each answer by branch and bound, which takes milliseconds while the feasible set has
+        few vertices (`last` has the bound); "few" climbs from the last theta, the most likely theta and the interior
+        point; "local" from the last theta alone, which can stay in the wrong basin indefinitely.
+    update : {"every-step", "doubling"}, default "every-step"
+        When to solve again: at every step, or only when the information about what was just observed has
+        doubled (see `vbmle.estimation.information`); in between the policy in force is played.
+    seed : int, default 0
+        Seeds everything that the agent draws for itself: the order of
+        the starts of the search. The world's luck has its own seed.
+    on_impossible : {"raise", "skip", "widen"}, default "raise"
+        What to do with an observed transition that the model calls impossible: refuse it, note it without learning
+        from it, or give its pair (s, a) a small chance of anything from then on.
+    forget : float or {"window": int}, optional
+        How old observations fade: a half-life in steps, or a window of the last ones. By default none is forgotten.
+
+    Raises
+    ------
+    ValueError
+        If a setting is out of range; the message names it and what it needs.
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> world = vbmle.worlds.riverswim(length=6)
+    >>> agent = vbmle.VBMLE(world.mdp, bias="log")
+    >>> history = vbmle.simulate(agent, world, horizon=50)
+    >>> agent.policy.tolist(), agent.last.converged
+    ([1, 1, 1, 1, 1, 1], True)
     """
 
     label = "VBMLE"
@@ -55,6 +92,7 @@ class VBMLE(ModelAgent):
         update: Update = "every-step",
         seed: int = 0,
         on_impossible: OnImpossible = "raise",
+        forget: Forget = None,
     ) -> None:
         one_of("search", search, AGENT_SEARCHES)
         one_of("update", update, UPDATES)
@@ -69,6 +107,7 @@ class VBMLE(ModelAgent):
             update=update,
             seed=index("seed", seed, 2**63),
             on_impossible=on_impossible,
+            forget=forget,
         )
         if update == "doubling":
             self._trigger = InformationDoubled(mdp, ridge)
@@ -81,6 +120,11 @@ class VBMLE(ModelAgent):
         self._certifies = search == "certified"
         self._bound = math.nan
 
+    def _check(self, snapshot: Snapshot) -> None:
+        super()._check(snapshot)
+        if snapshot["bound"] == -math.inf:
+            raise ValueError("bound is -inf; an upper bound is a number, inf, or NaN where there is none")
+
     @property
     def policy(self) -> Ints:
         return self._solver.policy
@@ -91,12 +135,12 @@ class VBMLE(ModelAgent):
         return self._solver.theta
 
     def alpha(self) -> float:
-        """The weight of the bias now, at t = observations + 1."""
-        return self._schedule.at(self.counts.total + 1)
+        """The weight of the bias now, at t = observations + 1 (their weights, where some are forgotten)."""
+        return self._schedule.at(self.counts.remembered + 1)
 
     def _decide(self, state: int) -> None:
         objective = self._objective
-        objective.bias, objective.state = self._schedule.at(self.counts.total + 1), state
+        objective.bias, objective.state = self._schedule.at(self.counts.remembered + 1), state
         self._climb(objective)
         if self._certifies:
             self._bound = prove(self._solver, objective)
@@ -113,6 +157,37 @@ class ApproximateVBMLE(ModelAgent):
 
     The bias is alpha(t) <phi_V(s_t, a), theta> with V = V*(.; theta_{t-1}), so each problem is concave. a_t is
     known only afterwards: the problem is solved for every action and the best kept.
+
+    Parameters
+    ----------
+    mdp : LinearMixtureMDP
+        What is known. The agent never sees the hidden theta.
+    bias : {"sqrt", "log"} or function, default "sqrt"
+        The schedule alpha(t), t = 1, 2, ...: sqrt(t) as in the paper, log(1 + t), which fades sooner, or any
+        function of t that returns a finite number of at least 0.
+    bias_scale : float, default 1.0
+        Multiplies the schedule: log-likelihood (nats) per unit of value. 0 turns exploration off; larger explores more.
+    ridge : float, default 1.0
+        lambda of the penalty lambda/2 |theta|^2 that is subtracted from the log-likelihood; at least 0. It matters
+        while data are few.
+    on_impossible : {"raise", "skip", "widen"}, default "raise"
+        What to do with an observed transition that the model calls impossible: refuse it, note it without learning
+        from it, or give its pair (s, a) a small chance of anything from then on.
+    forget : float or {"window": int}, optional
+        How old observations fade: a half-life in steps, or a window of the last ones. By default none is forgotten.
+
+    Raises
+    ------
+    ValueError
+        If a setting is out of range; the message names it and what it needs.
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> world = vbmle.worlds.riverswim(length=6)
+    >>> agent = vbmle.ApproximateVBMLE(world.mdp)
+    >>> agent.act(0) in (0, 1)
+    True
     """
 
     label = "approximated VBMLE"
@@ -125,6 +200,7 @@ class ApproximateVBMLE(ModelAgent):
         bias_scale: float = 1.0,
         ridge: float = 1.0,
         on_impossible: OnImpossible = "raise",
+        forget: Forget = None,
     ) -> None:
         require_convex(type(self).__name__, mdp)
         self._schedule = BiasSchedule(bias, bias_scale)
@@ -134,6 +210,7 @@ class ApproximateVBMLE(ModelAgent):
             bias_scale=self._schedule.scale,
             ridge=non_negative("ridge", ridge),
             on_impossible=on_impossible,
+            forget=forget,
         )
         self._solver = Solver(mdp)
         self._solver.plan()
@@ -150,8 +227,8 @@ class ApproximateVBMLE(ModelAgent):
         return self._solver.theta
 
     def alpha(self) -> float:
-        """The weight of the bias now, at t = observations + 1."""
-        return self._schedule.at(self.counts.total + 1)
+        """The weight of the bias now, at t = observations + 1 (their weights, where some are forgotten)."""
+        return self._schedule.at(self.counts.remembered + 1)
 
     def _decide(self, state: int) -> None:
         solver, alpha = self._solver, self.alpha()

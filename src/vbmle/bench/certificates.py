@@ -16,7 +16,7 @@ from vbmle.bench import stopwatch
 from vbmle.bench.effort import Effort
 from vbmle.bench.slsqp import Problem
 from vbmle.bench.speed_table import Row, at_least
-from vbmle.bench.tabular import random_tabular
+from vbmle.bench.tabular_steps import random_tabular
 from vbmle.bench.walks import Walk
 from vbmle.estimation.likelihood import value_biased
 from vbmle.model.mdp import LinearMixtureMDP

@@ -15,7 +15,16 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from vbmle.bench import certificates, discounts, large_models, overhead, paper_world, rivals, scaling, tabular
+from vbmle.bench import (
+    certificates,
+    discounts,
+    large_models,
+    overhead,
+    paper_world,
+    rivals,
+    scaling,
+    tabular_steps,
+)
 from vbmle.bench.effort import FULL, QUICK, Effort
 from vbmle.bench.speed_table import MISSED, Row, as_table, write
 from vbmle.common.threads import ONE_THREAD
@@ -47,8 +56,8 @@ def jobs(effort: Effort) -> list[tuple[str, int, Callable[[Tick], Any]]]:
     found: list[tuple[str, int, Callable[[Tick], Any]]] = []
     for case in paper_world.CASES:
         found.append((case.name, effort.worlds, partial(paper_world.measure, case, effort)))
-    for name in tabular.CASES:
-        found.append((name, 1, _ticking(partial(tabular.measure, name, effort))))
+    for name in tabular_steps.CASES:
+        found.append((name, 1, _ticking(partial(tabular_steps.measure, name, effort))))
     for name in rivals.BASELINE:
         found.append((f"UCLK and cvxpy, {name}", 1, _ticking(partial(rivals.against_cvxpy, name, effort))))
     found.append(("UCLK, (15,4)", 1, _ticking(partial(rivals.large_world, effort))))

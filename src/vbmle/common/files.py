@@ -130,7 +130,7 @@ def save_npz(path: str | os.PathLike[str], arrays: dict[str, NDArray[Any]]) -> N
 
 
 def load_npz(
-    path: str | os.PathLike[str], form: str, what: str
+    path: str | os.PathLike[str], form: str | tuple[str, ...], what: str
 ) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     """The arrays and the metadata of a file written by `save_npz`; ValueError where it is not `what`."""
     try:
@@ -144,8 +144,11 @@ def load_npz(
         raise ValueError(
             f"{path} is not {what}: it is damaged or was written by something else{why[:200]}"
         ) from error
-    if found != form:
-        raise ValueError(f"{path} is not {what}: its format is {str(found)[:40]!r}, not {form!r}")
+    known = (form,) if isinstance(form, str) else form
+    if found not in known:
+        raise ValueError(
+            f"{path} is not {what}: its format is {str(found)[:40]!r}, not {' or '.join(map(repr, known))}"
+        )
     return arrays, meta
 
 

@@ -85,6 +85,13 @@ def positive_integer(name: str, value: int) -> int:
     return int(value)
 
 
+def at_most(name: str, value: int, most: int) -> int:
+    """`value` as an int from 1 to `most`."""
+    if positive_integer(name, value) > most:
+        raise ValueError(f"{name} is {value}; {most} is the most")
+    return int(value)
+
+
 def fraction(name: str, value: float) -> float:
     """`value` as a float strictly between 0 and 1."""
     number = float(value)

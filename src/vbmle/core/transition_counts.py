@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from vbmle.core.handle import Handle
 from vbmle.core.library import check, declare
-from vbmle.core.memory import Floats, Ints, floats, ints, view
+from vbmle.core.memory import Floats, Ints, floats, ints, shown, view
 from vbmle.core.model import Model
 
 BAD_STATE, BAD_ACTION, BAD_NEXT_STATE, IMPOSSIBLE, BAD_TIMES = -1, -2, -3, -4, -5
@@ -28,7 +28,7 @@ _look = declare("vb_counts_fields", c_int32, c_void_p, POINTER(_Fields))
 
 
 class Counts:
-    """n(s, a, s') by transition. `values` and `observed` are views that stay current."""
+    """n(s, a, s') by transition. `values` and `observed` are views that stay current, to look at."""
 
     def __init__(self, model: Model, possible: NDArray[np.bool_]) -> None:
         self.model, given = model, np.ascontiguousarray(possible, np.uint8)
@@ -42,8 +42,8 @@ class Counts:
         self._reference = byref(self._fields)
         _look(self.handle, self._reference)
         shape = (model.num_transitions,)
-        self.values: Floats = view(owner, self._fields.values, np.float64, shape)
-        self.observed: Ints = view(owner, self._fields.observed, np.int64, shape)
+        self.values: Floats = shown(view(owner, self._fields.values, np.float64, shape))
+        self.observed: Ints = shown(view(owner, self._fields.observed, np.int64, shape))
 
     def add(self, state: int, action: int, next_state: int, times: int = 1) -> int:
         """Count a transition; its number, or one of the negative codes where it is refused."""

@@ -13,8 +13,10 @@ import numpy as np
 
 from vbmle.common.validation import Floats, Ints
 from vbmle.core.certifying import Target, branch_and_bound
+from vbmle.core.model import Model
 from vbmle.core.solver import Objective
 from vbmle.estimation.starts import block_vertices
+from vbmle.model.core_model import core_model
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.planning.optimistic_planner import BestSuccessors
 
@@ -55,9 +57,20 @@ def upper_bound(
         objective.state,
     )
     triangulation = np.ascontiguousarray(points), np.ascontiguousarray(cells)
-    found = branch_and_bound(mdp.core, target, triangulation, best, tolerance, room)
+    found = branch_and_bound(_finite(mdp), target, triangulation, best, tolerance, room)
     bound = found.bound + 1e-9 * (1.0 + abs(found.bound))  # rounding in vertices and factors
     return min(bound, crude), found.theta
+
+
+def _finite(mdp: LinearMixtureMDP) -> Model:
+    """The model with finite rewards: an action that is not allowed earns so little that it is never worth taking.
+
+    Values lie between 0 and 1/(1-gamma), so with the reward -1/(1-gamma) an action is worth at most -1.
+    """
+    if mdp.allowed.all():
+        return mdp.core
+    reward = np.where(mdp.allowed.ravel(), mdp.row_reward, -1.0 / (1.0 - mdp.discount))
+    return core_model(mdp, reward)
 
 
 def optimistic_value(mdp: LinearMixtureMDP) -> Floats:

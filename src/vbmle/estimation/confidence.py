@@ -104,6 +104,7 @@ def _nothing(
     low, high = np.full(mdp.num_states, worst), np.full(mdp.num_states, best)
     rivals = np.repeat(matters[:, None], mdp.num_actions, axis=1)
     rivals[np.arange(mdp.num_states), policy] = False
+    rivals &= mdp.allowed
     return _told(mdp, Confidence(policy, low, high, best - worst, False, rivals, *parts, empty=True))
 
 
@@ -257,5 +258,5 @@ def _reachable(mdp: LinearMixtureMDP, state: int | None) -> Bools:
 
 def _range(mdp: LinearMixtureMDP) -> tuple[float, float]:
     """Bounds on every value from rewards alone."""
-    values = mdp.transition_reward if len(mdp.transition_reward) else mdp.row_reward
+    values = mdp.transition_reward if len(mdp.transition_reward) else mdp.row_reward[mdp.allowed.ravel()]
     return float(values.min()) / (1.0 - mdp.discount), float(values.max()) / (1.0 - mdp.discount)

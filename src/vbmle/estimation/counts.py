@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 from numpy.typing import ArrayLike
 
-from vbmle.common import snapshots, validation
+from vbmle.common import saved_checks, validation
 from vbmle.common.files import Snapshot
 from vbmle.common.validation import Floats, Ints
 from vbmle.core.transition_counts import BAD_STATE, Counts
@@ -13,8 +15,8 @@ from vbmle.model.interior_points import FLAT
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.model.transitions import row_norms
 
-MOST = 2.0**53
-"""Counts in all, above which adding one would change nothing."""
+MOST = 2**62
+"""The core keeps all counts together below this."""
 
 
 class ImpossibleTransition(ValueError):
@@ -22,13 +24,28 @@ class ImpossibleTransition(ValueError):
 
 
 class TransitionCounts:
-    """How often each possible transition was seen: n(s, a, s'), the sufficient statistic of the likelihood."""
+    """How often each possible transition was seen: n(s, a, s'), the sufficient statistic of the likelihood.
+
+    Parameters
+    ----------
+    mdp : LinearMixtureMDP
+        The model whose transitions are counted.
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> counts = vbmle.TransitionCounts(vbmle.worlds.riverswim(length=6).mdp)
+    >>> _ = counts.add(0, 1, 1)
+    >>> counts.total
+    1
+    """
 
     def __init__(self, mdp: LinearMixtureMDP) -> None:
         self.mdp = mdp
         # Where P is flat, a probability that is 0 all over it comes out as rounding of either sign.
         least = FLAT * np.minimum(1.0, row_norms(mdp.transitions.phi))
         self._possible = mdp.transitions.probabilities(mdp.polytope.interior) > least
+        self._possible &= mdp.allowed.ravel()[mdp.transitions.row_of]
         self.core = Counts(mdp.core, self._possible)
         self.values: Floats = self.core.values
         self.total = 0
@@ -41,6 +58,11 @@ class TransitionCounts:
     def observed(self) -> Ints:
         """The transitions seen at least once, in the order in which they were first seen."""
         return self.core.observed[: self.core.num_observed]
+
+    @property
+    def remembered(self) -> int:
+        """How many observations the counts stand for: all of them, where none is forgotten."""
+        return self.total
 
     @property
     def num_observed(self) -> int:
@@ -69,15 +91,19 @@ class TransitionCounts:
         One that no feasible theta allows is refused (`ImpossibleTransition`), and nothing is lost.
         """
         if type(state) is int and type(action) is int and type(next_state) is int and type(times) is int:
-            i = self._add(state, action, next_state, times) if times > 0 else BAD_STATE
+            # ctypes takes the last 64 bits of any number: what has more, or a sign, is looked at below.
+            fits = (state | action | next_state | times) >> 62 == 0 and times != 0
+            i = self._add(state, action, next_state, times) if fits else BAD_STATE
             if i >= 0:  # the hot path
                 self.total += times
                 return i
         mdp = self.mdp
-        state = validation.index("state", state, mdp.num_states)
-        action = validation.index("action", action, mdp.num_actions)
-        next_state = validation.index("next_state", next_state, mdp.num_states)
+        state, action = mdp.state_number(state), mdp.action_number(action)
+        next_state = mdp.state_number(next_state, "next_state")
+        self._require_allowed(np.array([state]), np.array([action]))
         times = validation.positive_integer("times", times)
+        if self.total + times >= MOST:
+            raise ValueError(f"times is {times}; all counts together must stay below {MOST}")
         i = self._add(state, action, next_state, times)
         if i < 0:
             raise ImpossibleTransition(
@@ -106,11 +132,19 @@ class TransitionCounts:
 
     def find_many(self, states: ArrayLike, actions: ArrayLike, next_states: ArrayLike) -> Ints:
         """The index of each transition, -1 where no feasible theta allows it."""
-        s, a, to = self._path(states, actions, next_states)
+        s, a, to = self.path(states, actions, next_states)
+        self._require_allowed(s, a)
         known = self.mdp.transitions.row_of * self.mdp.num_states + self.mdp.transitions.successor
         wanted = (s * self.mdp.num_actions + a) * self.mdp.num_states + to
         at = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
         return np.where((known[at] == wanted) & self._possible[at], at, -1)
+
+    def _require_allowed(self, states: Ints, actions: Ints) -> None:
+        bad = np.nonzero(~self.mdp.allowed[states, actions])[0]
+        if len(bad):
+            where = self.mdp.names.pair(int(states[bad[0]]), int(actions[bad[0]]))
+            place = f" at place {bad[0]}" if len(states) > 1 else ""
+            raise ValueError(f"the action of {where}{place} is not allowed there; nothing was counted")
 
     def add_found(self, at: Ints) -> Ints:
         """Count transitions by index, in their order."""
@@ -122,7 +156,7 @@ class TransitionCounts:
         self.total += len(at)
         return at
 
-    def _path(self, states: ArrayLike, actions: ArrayLike, next_states: ArrayLike) -> list[Ints]:
+    def path(self, states: ArrayLike, actions: ArrayLike, next_states: ArrayLike) -> list[Ints]:
         """Three arrays of whole numbers in range, all of one length."""
         sizes = (self.mdp.num_states, self.mdp.num_actions, self.mdp.num_states)
         found: list[Ints] = []
@@ -130,6 +164,9 @@ class TransitionCounts:
             ("states", "actions", "next_states"), (states, actions, next_states), sizes, strict=True
         ):
             array = np.asarray(given)
+            if array.dtype.kind == "U" and array.ndim == 1:
+                number = self.mdp.action_number if name == "actions" else self.mdp.state_number
+                array = np.array([number(str(item)) for item in array], dtype=np.int64)
             if array.ndim != 1 or (array.dtype.kind not in "iu" and array.size):
                 raise ValueError(
                     f"{name} has shape {array.shape} and holds {array.dtype}; it needs a list of ints"
@@ -164,7 +201,8 @@ class TransitionCounts:
         self.core.load(np.ascontiguousarray(values, np.float64), np.ascontiguousarray(observed, np.int64))
         self.total = self.core.total
 
-    grows = ("observed",)
+    grows: ClassVar[tuple[str, ...]] = ("observed", "skipped")
+    """What of a snapshot may be longer than that of fresh counts."""
 
     def snapshot(self) -> Snapshot:
         """What `restore` continues from."""
@@ -176,20 +214,35 @@ class TransitionCounts:
         }
 
     def restore(self, snapshot: Snapshot) -> None:
-        """Continue from a snapshot."""
-        snapshots.require_like("", snapshot, self.snapshot(), self.grows)
-        values, observed = snapshot["values"], snapshot["observed"]
-        snapshots.require_within("values", values, 0.0, MOST)
-        snapshots.require_within("observed", observed, 0, len(values) - 1)
-        if (values != np.floor(values)).any() or values.sum() > MOST:
-            raise ValueError(f"values are no counts; they need whole numbers of at most {MOST:g} in all")
+        """Continue from a snapshot; ValueError names the field that does not fit."""
+        none: Snapshot = {"skipped": np.zeros((0, 4), np.int64)}  # which files of earlier versions lack
+        rest = none | snapshot
+        saved_checks.require_like("", rest, self.snapshot(), self.grows)
+        self._check(rest)
+        self.load_values(rest["values"], rest["observed"])
+        self.skipped = {(s, a, to): times for s, a, to, times in rest["skipped"].tolist()}
+
+    def _check(self, snapshot: Snapshot) -> None:
+        """Refuse counts that cannot be; their kinds and shapes are right."""
+        values, observed, skipped = snapshot["values"], snapshot["observed"], snapshot["skipped"]
+        saved_checks.require_within("values", values, 0.0, float(MOST))
+        saved_checks.require_within("observed", observed, 0, len(values) - 1)
+        self._check_values(values)
+        if not values.sum() < MOST:
+            raise ValueError(f"values add up to {values.sum():g}; all counts together stay below {MOST}")
         if not np.array_equal(np.sort(observed), np.flatnonzero(values)):
             raise ValueError("observed does not name each transition that was counted once")
         if (values[~self._possible] > 0.0).any():
             raise ValueError("values counts a transition that no feasible theta allows")
-        self.load_values(snapshot["values"], snapshot["observed"])
-        rows = snapshot.get("skipped", np.zeros((0, 4), np.int64)).tolist()
-        self.skipped = {(s, a, to): times for s, a, to, times in rows}
+        states, actions = self.mdp.num_states, self.mdp.num_actions
+        most = np.array([states - 1, actions - 1, states - 1, MOST])
+        saved_checks.require_within("skipped", skipped, np.array([0, 0, 0, 1]), most)
+        if len({tuple(row) for row in skipped[:, :3].tolist()}) != len(skipped):
+            raise ValueError("skipped names a transition twice")
+
+    def _check_values(self, values: Floats) -> None:
+        if (values != np.floor(values)).any():
+            raise ValueError("values are no counts; they need whole numbers")
 
     def __repr__(self) -> str:
         return f"TransitionCounts(total={self.total}, distinct={self.num_observed})"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from vbmle.common import snapshots
+from vbmle.common import saved_checks
 from vbmle.common.files import Snapshot
 from vbmle.core import regression as core
 from vbmle.model.mdp import LinearMixtureMDP
@@ -38,13 +38,13 @@ class Information:
 
     def restore(self, snapshot: Snapshot) -> None:
         """Continue from a snapshot."""
-        snapshots.require_like("", snapshot, self.snapshot())
+        saved_checks.require_like("", snapshot, self.snapshot())
         begin = 0
         for size in self._sizes.tolist():
             block = snapshot["inverse"][begin : begin + size * size].reshape(size, size)
-            snapshots.require_symmetric("inverse", block)
+            saved_checks.require_symmetric("inverse", block)
             if size and np.linalg.eigvalsh(block)[0] <= 0.0:
                 raise ValueError("inverse is not positive definite")
             begin += size * size
-        snapshots.require_within("growth", snapshot["growth"], 0.0, np.finfo(np.float64).max)
+        saved_checks.require_within("growth", snapshot["growth"], 0.0, np.finfo(np.float64).max)
         self._core.restore(snapshot)

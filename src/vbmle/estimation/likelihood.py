@@ -54,7 +54,33 @@ class Estimate:
 def log_likelihood(
     mdp: LinearMixtureMDP, counts: TransitionCounts, theta: ArrayLike, ridge: float = 1.0
 ) -> float:
-    """l(theta); minus infinity where an observed transition has probability 0."""
+    """Log-likelihood (nats) minus ridge/2 |theta|^2; minus infinity where an observed transition cannot happen.
+
+    Parameters
+    ----------
+    mdp : LinearMixtureMDP
+        The model.
+    counts : TransitionCounts
+        What was observed, of the same model.
+    theta : (d,) array
+        Any theta, feasible or not.
+    ridge : float, default 1.0
+        lambda of the penalty lambda/2 |theta|^2 that is subtracted from the log-likelihood; at least 0. It matters
+        while data are few.
+
+    Raises
+    ------
+    ValueError
+        If theta has the wrong shape or the counts belong to another model.
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> world = vbmle.worlds.riverswim(length=6)
+    >>> counts = vbmle.TransitionCounts(world.mdp)
+    >>> float(vbmle.log_likelihood(world.mdp, counts, world.theta, ridge=0.0))
+    0.0
+    """
     point = mdp.require_theta(theta)
     _require_same(mdp, counts)
     seen = counts.observed
@@ -66,7 +92,31 @@ def log_likelihood(
 
 
 def maximum_likelihood(mdp: LinearMixtureMDP, counts: TransitionCounts, ridge: float = 1.0) -> Estimate:
-    """The maximiser of l over the feasible set."""
+    """The maximiser of the ridge-penalised log-likelihood over the feasible set: a concave problem.
+
+    Parameters
+    ----------
+    mdp : LinearMixtureMDP
+        The model.
+    counts : TransitionCounts
+        What was observed, of the same model.
+    ridge : float, default 1.0
+        lambda of the penalty lambda/2 |theta|^2 that is subtracted from the log-likelihood; at least 0. It matters
+        while data are few.
+
+    Raises
+    ------
+    ValueError
+        If a setting is out of range; the message names it and what it needs.
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> world = vbmle.worlds.riverswim(length=6)
+    >>> counts = vbmle.TransitionCounts(world.mdp)
+    >>> vbmle.maximum_likelihood(world.mdp, counts).converged
+    True
+    """
     _require_same(mdp, counts)
     solver = make_solver(mdp)
     solver.climb(goal(counts, validation.non_negative("ridge", ridge)))
@@ -86,10 +136,42 @@ def value_biased(
 ) -> Estimate:
     """The maximiser of l(theta) + bias * V*(state; theta) over the feasible set.
 
-    search="global" looks in every basin it can think of (see `vbmle.estimation.maximiser`), "local" climbs from
-    `start` only (by default the interior point). `seed` orders and draws the starts of a global search. certify=True
-    also returns `upper_bound`, which no feasible theta exceeds: found by branch and bound where the feasible set
-    has few vertices, crude elsewhere (see `vbmle.estimation.certificate`).
+    Parameters
+    ----------
+    mdp : LinearMixtureMDP
+        The model.
+    counts : TransitionCounts
+        What was observed, of the same model.
+    state : int
+        The state whose value enters.
+    bias : float
+        The weight of the value; at least 0.
+    ridge : float, default 1.0
+        lambda of the penalty lambda/2 |theta|^2 that is subtracted from the log-likelihood; at least 0. It matters
+        while data are few.
+    search : {"global", "local"}, default "global"
+        Look in every basin it can think of (see `vbmle.estimation.maximiser`), or climb from `start` only.
+    start : (d,) array, optional
+        Where a climb starts; the interior point by default.
+    certify : bool, default False
+        Also return `upper_bound`, which no feasible theta exceeds: found by branch and bound where the feasible set
+        has few vertices, crude elsewhere (see `vbmle.estimation.certificate`).
+    seed : int, default 0
+        Orders and draws the starts of a global search.
+
+    Raises
+    ------
+    ValueError
+        If a setting is out of range; the message names it and what it needs.
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> world = vbmle.worlds.riverswim(length=6)
+    >>> river = vbmle.worlds.riverswim(length=6, features="mixture").mdp
+    >>> found = vbmle.value_biased(river, vbmle.TransitionCounts(river), state=0, bias=1.0, certify=True)
+    >>> found.converged, found.upper_bound >= found.objective
+    (True, True)
     """
     _require_same(mdp, counts)
     validation.one_of("search", search, SEARCHES)

@@ -20,15 +20,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from vbmle.common import snapshots
+from vbmle.common import saved_checks
 from vbmle.common.files import Snapshot
 from vbmle.common.validation import Floats, Ints
 from vbmle.core import solver as core
+from vbmle.core.memory import shown
 from vbmle.core.solver import Objective
 from vbmle.estimation.counts import TransitionCounts
 from vbmle.estimation.starts import Starts
 from vbmle.model.mdp import LinearMixtureMDP
-from vbmle.planning.planner import uses_factors
+from vbmle.planning.planner import require_policy, uses_factors
 
 POOL = 8
 """How many local maxima a global search keeps."""
@@ -64,9 +65,9 @@ class Solver:
         self._seed = seed
         self._has_starts = False
         views = self._core.views
-        self.theta: Floats = views["theta"][0]
-        self.policy: Ints = views["policy"][0]
-        self.V: Floats = views["V"][0]
+        self.theta: Floats = shown(views["theta"][0])
+        self.policy: Ints = shown(views["policy"][0])
+        self.V: Floats = shown(views["V"][0])
         self._result: Floats = views["result"][0]
         self.climb = self._core.climb
         self.plan = self._core.plan
@@ -134,7 +135,7 @@ class Solver:
 
     def restore(self, snapshot: Snapshot) -> None:
         """Continue from a snapshot."""
-        snapshots.require_like("", snapshot, self.snapshot())
+        saved_checks.require_like("", snapshot, self.snapshot())
         self._check(snapshot)
         try:
             self.resume(snapshot)
@@ -151,17 +152,19 @@ class Solver:
     def _check(self, snapshot: Snapshot) -> None:
         """Refuse what is out of range; the core checks what only it can tell."""
         places, flat = len(snapshot["y"]) - 1, self.mdp.flat_set
-        snapshots.require_within("place", snapshot["place"], [1, 0], [places, 2**62])
-        snapshots.require_within("policy", snapshot["policy"], 0, self.mdp.num_actions - 1)
-        snapshots.require_within("num_active", snapshot["num_active"], 0, np.diff(flat.free_begin))
+        saved_checks.require_within("place", snapshot["place"], [1, 0], [places, 2**62])
+        saved_checks.require_within("policy", snapshot["policy"], 0, self.mdp.num_actions - 1)
+        saved_checks.require_within("num_active", snapshot["num_active"], 0, np.diff(flat.free_begin))
         most = max(1, int(np.diff(flat.facet_begin).max(initial=1)))
-        snapshots.require_within("active", snapshot["active"], 0, most - 1)
-        snapshots.require_within("status", snapshot["status"], 0, len(core.STATUSES) - 1)
-        snapshots.require_within("iterations", snapshot["iterations"], 0, 2**31 - 1)
+        saved_checks.require_within("active", snapshot["active"], 0, most - 1)
+        saved_checks.require_within("status", snapshot["status"], 0, len(core.STATUSES) - 1)
+        saved_checks.require_within("iterations", snapshot["iterations"], 0, 2**31 - 1)
         for name in ("evaluated", "factored"):
-            snapshots.require_within(name, snapshot[name], 0, 1)
+            saved_checks.require_within(name, snapshot[name], 0, 1)
         for name in ("y", "theta", "V", "factors"):
-            snapshots.require_finite(name, snapshot[name])
+            saved_checks.require_finite(name, snapshot[name])
         size = int(snapshot["place"][0])
+        for row in snapshot["policy"][:size]:
+            require_policy(self.mdp, row)
         worst = 2.0 / (1.0 - self.mdp.discount)
-        snapshots.require_within("V", snapshot["V"][:size], -worst, worst)
+        saved_checks.require_within("V", snapshot["V"][:size], -worst, worst)

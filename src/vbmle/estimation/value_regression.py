@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from vbmle.common import snapshots
+from vbmle.common import saved_checks
 from vbmle.common.files import Snapshot
 from vbmle.core import regression as core
 from vbmle.model.mdp import LinearMixtureMDP
@@ -37,15 +37,15 @@ class Regression:
 
     def restore(self, snapshot: Snapshot) -> None:
         """Continue from a snapshot."""
-        snapshots.require_like("", snapshot, self.snapshot())
-        snapshots.require_finite("b", snapshot["b"])
+        saved_checks.require_like("", snapshot, self.snapshot())
+        saved_checks.require_finite("b", snapshot["b"])
         begin, log_det = 0, 0.0
         for size in self._sizes.tolist():
             sigma, inverse = (
                 snapshot[name][begin : begin + size * size].reshape(size, size)
                 for name in ("sigma", "inverse")
             )
-            log_det += snapshots.require_inverse("sigma", sigma, inverse) - size * math.log(self._ridge)
+            log_det += saved_checks.require_inverse("sigma", sigma, inverse) - size * math.log(self._ridge)
             begin += size * size
         if not abs(float(snapshot["log_det"]) - log_det) <= 1e-6 * (1.0 + abs(log_det)):
             raise ValueError(f"log_det is {float(snapshot['log_det'])!r}; sigma has {log_det!r}")

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 PathLike: TypeAlias = str | os.PathLike[str]
 Models: TypeAlias = list[sparse.csr_array]
 
-SUMS = 1e-6
+SUMS = 1e-4
 """How far the probabilities of a pair (s, a) in a table may sum from 1; they are then divided by their sum."""
 
 UNSEEN = ("refuse", "stay", "uniform")

@@ -12,28 +12,28 @@ validation only: nothing here solves anything.
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, Self, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import sparse
 
 from vbmle.common import validation
-from vbmle.common.files import UNREADABLE, load_npz, pack, save_npz
-from vbmle.common.validation import Floats, Ints
+from vbmle.common.files import UNREADABLE, save_npz
+from vbmle.common.validation import Bools, Floats, Ints
 from vbmle.core.model import Model
-from vbmle.model import core_model, feasible_set, saved_model, transitions
+from vbmle.model import core_model, feasible_set, model_file, naming, rounded_rows, transitions
 from vbmle.model.core_model import FlatSet
 from vbmle.model.feasible_set import Constraints
+from vbmle.model.naming import Names
 from vbmle.model.transitions import Transitions
 
 DOMAINS = ("polytope", "simplex", "vertices")
-FORMAT = "vbmle-model-1"
 Matrix: TypeAlias = Floats | sparse.csr_array
 
 # Agents of two threads must share one handle: what was made on one does not fit what was made on another.
@@ -47,17 +47,42 @@ class LinearMixtureMDP:
 
     Parameters
     ----------
-    features : (S, A, S, d) array; `features[s, a, s']` is phi(s'|s,a).
-    reward : (S, A), or (S, A, S) for rewards that depend on the next state; values in [0, 1].
-    discount : gamma, strictly between 0 and 1.
-    p_min : known lower bound on the probability of every possible transition.
-    impossible : boolean (S, A, S), transitions known to have probability 0 (the set P_0).
-    initial : (S,) distribution of the first state; uniform by default.
-    domain : "polytope", the whole feasible set P; "simplex", P with theta >= 0 and sum theta = 1; or "vertices", where
-        theta is one of the d base models: all weight on one of them.
-    normalise_reward : map rewards linearly to [0, 1] instead of refusing others. Planning and estimation
-        then work with the mapped reward, r = (user's r - reward_offset) / reward_scale; regret is reported in
-        the user's units.
+    features : (S, A, S, d) array
+        `features[s, a, s']` is phi(s'|s,a).
+    reward : (S, A) or (S, A, S) array
+        The latter for rewards that depend on the next state; values in [0, 1].
+    discount : float
+        gamma, strictly between 0 and 1.
+    p_min : float, default 0.0
+        Known lower bound on the probability of every possible transition.
+    impossible : (S, A, S) boolean array, optional
+        Transitions known to have probability 0 (the set P_0).
+    initial : (S,) array, optional
+        Distribution of the first state; uniform by default.
+    domain : {"polytope", "simplex", "vertices"}, default "polytope"
+        The whole feasible set P; P with theta >= 0 and sum theta = 1; or "vertices", where theta is one of the d base
+        models: all weight on one of them.
+    normalise_reward : bool, default False
+        Map rewards linearly to [0, 1] instead of refusing others. Planning and estimation then work with the mapped
+        reward, r = (user's r - reward_offset) / reward_scale; regret is reported in the user's units.
+    allowed : (S, A) boolean array, optional
+        The actions that may be taken; all by default. A state needs at least one. What is said of other pairs is
+        ignored: their rewards may be NaN.
+    state_names, action_names : sequences of str, optional
+        What they are called in messages; `act` and `observe` of agents take names too.
+
+    Raises
+    ------
+    ValueError
+        If an array has the wrong shape or value, or no theta is feasible; the message says where.
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> stay, go = [[[1, 0]], [[0, 1]]], [[[0, 1]], [[1, 0]]]
+    >>> mdp = vbmle.LinearMixtureMDP.from_models([stay, go], reward=[[0], [1]], discount=0.9)
+    >>> mdp.transition([0.75, 0.25])[0, 0].tolist()
+    [0.75, 0.25]
     """
 
     def __init__(
@@ -70,12 +95,19 @@ class LinearMixtureMDP:
         initial: ArrayLike | None = None,
         domain: str = "polytope",
         normalise_reward: bool = False,
+        allowed: ArrayLike | None = None,
+        state_names: Sequence[str] | None = None,
+        action_names: Sequence[str] | None = None,
     ) -> None:
         phi = validation.finite_array("features", features, 4)
         states, actions, successors, dimension = phi.shape
         if min(phi.shape) == 0 or successors != states:
             raise ValueError(f"features has shape {phi.shape}; it needs (S, A, S, d) with no empty axis")
+        names = naming.make_names(state_names, action_names, states, actions)
+        may = naming.action_mask(allowed, states, actions, names)
+        phi = naming.filled(phi, may)
         excluded = validation.mask("impossible", impossible, (states, actions, states))
+        excluded = naming.filled(excluded, may).astype(bool)
         rows = transitions.from_dense(phi, excluded)
         zero_at = np.argwhere(excluded & (np.abs(phi).max(axis=3) >= transitions.NEGLIGIBLE))
         constraints = Constraints(
@@ -86,7 +118,7 @@ class LinearMixtureMDP:
             validation.probability("p_min", p_min),
             validation.one_of("domain", domain, DOMAINS),
         )
-        self._set(constraints, reward, discount, initial, normalise_reward, is_sparse=False)
+        self._set(constraints, reward, discount, initial, normalise_reward, False, may, names)
 
     def _set(
         self,
@@ -96,8 +128,11 @@ class LinearMixtureMDP:
         initial: ArrayLike | None,
         normalise_reward: bool,
         is_sparse: bool,
+        allowed: Bools,
+        names: Names,
     ) -> None:
         rows = constraints.transitions
+        self.allowed, self.names = allowed, names
         self.constraints = constraints
         self.transitions: Transitions = rows
         self.num_states, self.num_actions, self.dimension = rows.num_states, rows.num_actions, rows.dimension
@@ -107,17 +142,28 @@ class LinearMixtureMDP:
         empty = np.nonzero(np.diff(rows.indptr) == 0)[0]
         if len(empty):
             state, action = divmod(int(empty[0]), self.num_actions)
-            raise ValueError(f"(s={state}, a={action}) has no possible successor; every pair needs one")
-        self.row_reward, self.transition_reward = transitions.reward_tables(rows, reward)
+            raise ValueError(f"{names.pair(state, action)} has no possible successor; every pair needs one")
+        self.row_reward, self.transition_reward = transitions.reward_tables(rows, reward, allowed)
         self.reward_offset, self.reward_scale = 0.0, 1.0
         self._check_reward(normalise_reward)
+        self.row_reward[~allowed.ravel()] = -np.inf
         self.polytope = feasible_set.build(constraints)
-        for array in (self.initial, self.row_reward, self.transition_reward, rows.indptr, rows.successor):
+        for array in (
+            self.allowed,
+            self.initial,
+            self.row_reward,
+            self.transition_reward,
+            rows.indptr,
+            rows.successor,
+        ):
             array.flags.writeable = False
 
     def _check_reward(self, normalise: bool) -> None:
         values = self.transition_reward if len(self.transition_reward) else self.row_reward
-        low, high = float(values.min()), float(values.max())
+        pairs = self.transitions.row_of if len(self.transition_reward) else np.arange(len(values))
+        counted = values[self.allowed.ravel()[pairs]]
+        values[~self.allowed.ravel()[pairs]] = counted.min()
+        low, high = float(counted.min()), float(counted.max())
         if low >= 0.0 and high <= 1.0:
             return
         if not normalise:
@@ -132,8 +178,7 @@ class LinearMixtureMDP:
         values /= self.reward_scale
 
     def _pair(self, row: int) -> str:
-        state, action = divmod(row, self.num_actions)
-        return f"(s={state}, a={action})"
+        return self.names.pair(*divmod(row, self.num_actions))
 
     @classmethod
     def _build(
@@ -147,13 +192,15 @@ class LinearMixtureMDP:
             rest.pop("initial", None),
             rest.pop("normalise_reward", False),
             rest.pop("is_sparse", False),
+            rest.pop("allowed"),
+            rest.pop("names"),
         )
         return self
 
     @classmethod
     def from_models(
         cls,
-        models: Sequence[ArrayLike] | Sequence[sparse.sparray],
+        models: Mapping[str, Any] | Sequence[ArrayLike] | Sequence[sparse.sparray],
         reward: ArrayLike | Matrix,
         discount: float,
         *,
@@ -162,26 +209,48 @@ class LinearMixtureMDP:
         initial: ArrayLike | None = None,
         domain: str = "simplex",
         normalise_reward: bool = False,
+        allowed: ArrayLike | None = None,
+        state_names: Sequence[str] | None = None,
+        action_names: Sequence[str] | None = None,
+        renormalise: str = "warn",
     ) -> Self:
         """A mix of d known base models: P_theta = sum_k theta_k models[k]; one of them where domain="vertices".
 
         Each model is an (S, A, S) array, or a SciPy sparse (S*A, S) array whose row s*A + a holds the pair
-        (s, a); sparse models stay sparse throughout.
+        (s, a); sparse models stay sparse throughout. A dict of models gives them names (`names.models`). Rows that miss
+        1 by less than 1e-4 are divided by their sum, with a warning; renormalise="error" refuses them, "any" takes all.
         """
-        if len(models) == 0:
-            raise ValueError("models is empty; it needs at least one base model")
+        models, labels = rounded_rows.listed(models)
+        rounding = rounded_rows.Rounding(renormalise)
+        S, A = _sizes(models[0])
+        names = naming.make_names(state_names, action_names, S, A)
+        may = naming.action_mask(allowed, S, A, names)
         if not any(sparse.issparse(m) for m in models):
-            arrays = [validation.finite_array(f"models[{k}]", m, 3) for k, m in enumerate(models)]
+            given = [m if may.all() else naming.filled(m, may) for m in models]
+            arrays = [validation.finite_array(f"models[{k}]", m, 3) for k, m in enumerate(given)]
+            arrays = [rounding.dense(array) for array in arrays]
+            rounding.tell()
             for k, array in enumerate(arrays):
                 validation.require_shape(f"models[{k}]", array, arrays[0].shape, "the shape of models[0]")
                 validation.require_stochastic(f"models[{k}]", array)
             features = np.stack(arrays, axis=-1)
-            return cls(features, reward, discount, p_min, impossible, initial, domain, normalise_reward)
+            rest = (p_min, impossible, initial, domain, normalise_reward, may, state_names, action_names)
+            made = cls(features, reward, discount, *rest)
+            made.names = replace(made.names, models=labels)
+            return made
         if not all(sparse.issparse(m) for m in models):
             raise ValueError("models mixes sparse and dense arrays; give all of them in one form")
         if impossible is not None:
             raise ValueError("impossible is for dense models; leave entries out of sparse models instead")
-        rows = transitions.sparse_mixture([sparse.csr_array(m) for m in models])
+        source = naming.stand_in(may)
+        rows = transitions.sparse_mixture(
+            [
+                rounding.sparse(sparse.csr_array(m) if may.all() else sparse.csr_array(m)[source])
+                for m in models
+            ]
+        )
+        rounding.tell()
+        names = replace(names, models=labels)
         constraints = Constraints(
             rows,
             np.ones((len(rows.indptr) - 1, len(models))),
@@ -190,9 +259,8 @@ class LinearMixtureMDP:
             validation.probability("p_min", p_min),
             validation.one_of("domain", domain, DOMAINS),
         )
-        return cls._build(
-            constraints, reward, discount, initial=initial, normalise_reward=normalise_reward, is_sparse=True
-        )
+        known = {"initial": initial, "normalise_reward": normalise_reward, "allowed": may, "names": names}
+        return cls._build(constraints, reward, discount, is_sparse=True, **known)
 
     @classmethod
     def tabular(
@@ -204,10 +272,14 @@ class LinearMixtureMDP:
         p_min: float = 0.0,
         initial: ArrayLike | None = None,
         normalise_reward: bool = False,
+        allowed: ArrayLike | None = None,
+        state_names: Sequence[str] | None = None,
+        action_names: Sequence[str] | None = None,
     ) -> Self:
         """One parameter per possible transition. `support` is boolean: (S, A, S), or sparse (S*A, S).
 
-        theta[i] is the probability of the i-th possible transition, ordered by (s, a, s').
+        theta[i] is the probability of the i-th possible transition, ordered by (s, a, s'). A pair that is not allowed
+        has a single one, of probability 1.
         """
         is_sparse = sparse.issparse(support)
         if is_sparse:
@@ -219,7 +291,12 @@ class LinearMixtureMDP:
             mask = validation.mask("support", support, None)
             states = mask.shape[0]
             pattern = sparse.csr_array(mask.reshape(-1, states).astype(np.float64))
-        rows = transitions.one_parameter_each(pattern, pattern.shape[0] // states)
+        actions = pattern.shape[0] // states
+        names = naming.make_names(state_names, action_names, states, actions)
+        may = naming.action_mask(allowed, states, actions, names)
+        if not may.all():
+            pattern = naming.one_successor(pattern, may)
+        rows = transitions.one_parameter_each(pattern, actions)
         count = rows.count
         sums = sparse.csr_array(
             (np.ones(count), np.arange(count), rows.indptr), shape=(len(rows.indptr) - 1, count)
@@ -233,6 +310,8 @@ class LinearMixtureMDP:
             initial=initial,
             normalise_reward=normalise_reward,
             is_sparse=is_sparse,
+            allowed=may,
+            names=names,
         )
 
     @classmethod
@@ -241,7 +320,7 @@ class LinearMixtureMDP:
     ) -> Self:
         """P = psi(s,a)^T M mu(s'), psi (S, A, p) and mu (S, q) known: theta = vec M, row by row (d = p q).
 
-        `settings` are those of the class: p_min, impossible, initial, domain, normalise_reward.
+        `settings` are those of the class: p_min, impossible, initial, domain, normalise_reward, allowed, names.
         """
         left = validation.finite_array("psi", psi, 3)
         right = validation.finite_array("mu", mu, 2)
@@ -275,6 +354,14 @@ class LinearMixtureMDP:
             raise ValueError(f"theta lies outside the feasible set by {amount:.3g}: {where}")
         return array
 
+    def state_number(self, state: int | str, what: str = "state") -> int:
+        """The number of a state, given by number or by name."""
+        return naming.number_of(what, state, self.names.states, self.num_states)
+
+    def action_number(self, action: int | str) -> int:
+        """The number of an action, given by number or by name."""
+        return naming.number_of("action", action, self.names.actions, self.num_actions)
+
     @cached_property
     def core(self) -> Model:
         """The core's handle on all of it."""
@@ -297,57 +384,36 @@ class LinearMixtureMDP:
     def fingerprint(self) -> str:
         """A hash of everything known, so that saved agents are not continued on another model."""
         digest = hashlib.sha256()
-        for name, array in sorted(self._arrays().items()):
+        for name, array in sorted(model_file.arrays_of(self).items()):
+            if name == "names":  # another name is no other model
+                continue
             digest.update(name.encode())
             digest.update(np.ascontiguousarray(array).tobytes())
         return digest.hexdigest()[:16]
 
-    def _arrays(self) -> dict[str, NDArray[Any]]:
-        rows, c = self.transitions, self.constraints
-        meta = {
-            "format": FORMAT,
-            "shape": [self.num_states, self.num_actions, self.dimension],
-            "discount": self.discount,
-            "p_min": self.p_min,
-            "domain": self.domain,
-            "is_sparse": self.is_sparse,
-            "reward_offset": self.reward_offset,
-            "reward_scale": self.reward_scale,
-            "zero_names": c.zero_names,
-        }
-        if rows.left_out:
-            meta["left_out"] = rows.left_out
-        arrays: dict[str, NDArray[Any]] = {
-            "meta": np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8),
-            "indptr": rows.indptr,
-            "successor": rows.successor,
-            "initial": self.initial,
-            "row_reward": self.row_reward,
-            "transition_reward": self.transition_reward,
-        }
-        for name, matrix in (("phi", rows.phi), ("sums", c.sums), ("zeros", c.zeros)):
-            arrays |= pack(name, matrix)
-        return arrays
-
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model as .npz (no pickle), aside first and then renamed."""
-        save_npz(path, self._arrays())
+        save_npz(path, model_file.arrays_of(self))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a model written by `save`; ValueError names the file when it is damaged or foreign."""
-        arrays, meta = load_npz(path, FORMAT, "a model written by LinearMixtureMDP.save")
+        parts, told = model_file.read(path, DOMAINS)
         try:
-            told = saved_model.read(arrays, meta, DOMAINS)
-            self = cls._build(
-                told.constraints, told.reward, told.discount, initial=told.initial, is_sparse=told.is_sparse
-            )
+            self = cls._build(**parts)
         except UNREADABLE as error:
-            why = str(error) if isinstance(error, ValueError) else repr(error)
-            raise ValueError(f"{path} is a damaged model file: {why}") from error
-        self.reward_offset, self.reward_scale = told.reward_offset, told.reward_scale
+            raise model_file.damaged(path, error) from error
+        self.reward_offset, self.reward_scale = told
         return self
 
     def __repr__(self) -> str:
         shape = f"states={self.num_states}, actions={self.num_actions}, dimension={self.dimension}"
         return f"LinearMixtureMDP({shape}, discount={self.discount:g}, domain={self.domain!r})"
+
+
+def _sizes(model: Any) -> tuple[int, int]:
+    """States and actions of a base model, dense or sparse; what does not fit is refused later, by name."""
+    shape = model.shape if sparse.issparse(model) else np.shape(model)
+    if sparse.issparse(model):
+        return shape[1], max(shape[0] // max(shape[1], 1), 1)
+    return (shape[0], shape[1]) if len(shape) == 3 else (1, 1)

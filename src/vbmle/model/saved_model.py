@@ -6,6 +6,7 @@ and from those that must have probability 0.
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from dataclasses import replace
@@ -17,9 +18,11 @@ from scipy import sparse
 
 from vbmle.common import validation
 from vbmle.common.files import field, unpack
-from vbmle.common.snapshots import require_finite, require_within
-from vbmle.common.validation import Floats
+from vbmle.common.saved_checks import require_finite, require_within
+from vbmle.common.validation import Bools, Floats
+from vbmle.model import naming
 from vbmle.model.feasible_set import Constraints
+from vbmle.model.naming import Names
 from vbmle.model.transitions import NEGLIGIBLE, Transitions, row_norms
 
 Arrays = dict[str, NDArray[Any]]
@@ -35,6 +38,8 @@ class SavedModel(NamedTuple):
     discount: float
     initial: Floats
     is_sparse: bool
+    allowed: Bools
+    names: Names
     reward_offset: float
     reward_scale: float
 
@@ -48,8 +53,10 @@ def read(arrays: Arrays, meta: dict[str, Any], domains: tuple[str, ...]) -> Save
         raise ValueError(f"left_out is {left_out}; what is left out is below {NEGLIGIBLE:g} each")
     rows = replace(_transitions(arrays, states, actions, dimension), left_out=left_out)
     sums, zeros = (_matrix(name, arrays, dimension) for name in ("sums", "zeros"))
-    names = field(meta, "zero_names", list)
-    _check_sums(rows, sums, zeros, _places(names, zeros.shape[0], states, actions))
+    zero_names = field(meta, "zero_names", list)
+    _check_sums(rows, sums, zeros, _places(zero_names, zeros.shape[0], states, actions))
+    names = _names(arrays, states, actions, dimension)
+    allowed = naming.action_mask(_mask(arrays, states, actions), states, actions, names)
     p_min = validation.probability("p_min", field(meta, "p_min", (int, float)))
     domain = validation.one_of("domain", field(meta, "domain", str), domains)
     offset, scale = (float(field(meta, f"reward_{name}", (int, float))) for name in ("offset", "scale"))
@@ -58,11 +65,13 @@ def read(arrays: Arrays, meta: dict[str, Any], domains: tuple[str, ...]) -> Save
             f"reward_offset, reward_scale are {offset}, {scale}; both are finite, the scale above 0"
         )
     return SavedModel(
-        Constraints(rows, sums, zeros, names, p_min, domain),
-        _reward(arrays, rows),
+        Constraints(rows, sums, zeros, zero_names, p_min, domain),
+        _reward(arrays, rows, allowed),
         float(field(meta, "discount", (int, float))),
         _array(arrays, "initial", np.float64, (states,)),
         field(meta, "is_sparse", bool),
+        allowed,
+        names,
         offset,
         scale,
     )
@@ -78,6 +87,7 @@ def _shape(meta: dict[str, Any]) -> tuple[int, int, int]:
 
 def _require_fields(arrays: Arrays) -> None:
     known = {"indptr", "successor", "initial", "row_reward", "transition_reward"}
+    known |= {"allowed", "names"} & set(arrays)  # which not every model has
     for name in ("phi", "sums", "zeros"):
         parts = {f"{name}.{part}" for part in ("data", "indices", "indptr", "shape")}
         known |= {name} if name in arrays else parts
@@ -175,8 +185,45 @@ def _check_sums(rows: Transitions, sums: Any, zeros: Any, pairs: list[int]) -> N
         raise ValueError(f"sums is off by {worst:.3g} from the sums of phi and zeros")
 
 
-def _reward(arrays: Arrays, rows: Transitions) -> Floats | sparse.csr_array:
-    by_pair = _array(arrays, "row_reward", np.float64, (len(rows.indptr) - 1,))
+def _mask(arrays: Arrays, states: int, actions: int) -> Bools | None:
+    """Which actions are allowed; None where all are, which is saved as nothing."""
+    if "allowed" not in arrays:
+        return None
+    mask = _array(arrays, "allowed", np.bool_, (states, actions))
+    if mask.all():
+        raise ValueError("allowed leaves nothing out; a mask is saved only where it does")
+    return mask
+
+
+def _names(arrays: Arrays, states: int, actions: int, dimension: int) -> Names:
+    """What states, actions and base models are called, each a list or null."""
+    if "names" not in arrays:
+        return Names()
+    text = _array(arrays, "names", np.uint8, (arrays["names"].size,)).tobytes()
+    try:
+        told = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"names is no JSON ({type(error).__name__})") from error
+    if (
+        not isinstance(told, list)
+        or len(told) != 3
+        or not all(one is None or type(one) is list for one in told)
+    ):
+        raise ValueError("names needs three lists or null: of states, actions and base models")
+    if told == [None, None, None]:
+        raise ValueError("names is empty; names are saved only where there are any")
+    models = naming.named("names of models", told[2], dimension)
+    return replace(naming.make_names(told[0], told[1], states, actions), models=models)
+
+
+def _reward(arrays: Arrays, rows: Transitions, allowed: Bools) -> Floats | sparse.csr_array:
+    """By pair, or by transition; that of a pair that is not allowed is minus infinity."""
+    saved = arrays["row_reward"]
+    if saved.shape == (allowed.size,) and saved.dtype == np.float64:
+        if not (saved[~allowed.ravel()] == -np.inf).all():
+            raise ValueError("row_reward is not -inf where an action is not allowed")
+        arrays = arrays | {"row_reward": np.where(allowed.ravel(), saved, 0.0)}
+    by_pair = _array(arrays, "row_reward", np.float64, (allowed.size,))
     if len(arrays["transition_reward"]) == 0:
         return by_pair.reshape(rows.num_states, rows.num_actions)
     if by_pair.any():

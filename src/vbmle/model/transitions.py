@@ -164,17 +164,27 @@ def one_hot(rows: Transitions) -> Ints | None:
     return coordinate if len(np.unique(coordinate)) == rows.count else None
 
 
-def reward_tables(rows: Transitions, reward: ArrayLike | sparse.csr_array) -> tuple[Floats, Floats]:
-    """Reward by (s, a) row and, where it depends on the next state, by transition (else empty)."""
+def reward_tables(
+    rows: Transitions, reward: ArrayLike | sparse.csr_array, allowed: Bools
+) -> tuple[Floats, Floats]:
+    """Reward by (s, a) row and, where it depends on the next state, by transition (else empty).
+
+    Those of pairs that are not allowed may be anything, and come out as 0.
+    """
     states, actions = rows.num_states, rows.num_actions
     none = np.zeros(0)
     if sparse.issparse(reward):
         table = sparse.csr_array(reward)
         validation.require_shape("reward", table, (states * actions, states), "(S*A, S)")
+        pair_of = np.repeat(np.arange(table.shape[0]), np.diff(table.indptr))
+        table.data = np.where(allowed.ravel()[pair_of], table.data, 0.0)
         validation.require_finite("reward", table.data)
         values = np.asarray(table[rows.row_of, rows.successor]).ravel().astype(np.float64)
         return np.zeros(states * actions), values
-    array = validation.finite_array("reward", reward, (2, 3))
+    given = np.array(reward, dtype=np.float64)
+    if given.shape[:2] == allowed.shape:
+        given[~allowed] = 0.0
+    array = validation.finite_array("reward", given, (2, 3))
     if array.ndim == 2:
         validation.require_shape("reward", array, (states, actions), "(S, A)")
         return array.reshape(-1), none

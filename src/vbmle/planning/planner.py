@@ -52,7 +52,31 @@ class Plan:
 def plan(mdp: LinearMixtureMDP, theta: ArrayLike, tolerance: float = 1e-8, method: str = "auto") -> Plan:
     """The optimal value and policy of the model at theta, within `tolerance` of V*.
 
-    theta must be feasible. Among actions whose values tie within rounding the lowest index is chosen.
+    Among actions whose values tie within rounding the lowest index is chosen.
+
+    Parameters
+    ----------
+    mdp : LinearMixtureMDP
+        The model.
+    theta : (d,) array
+        A feasible theta.
+    tolerance : float, default 1e-8
+        The error of V that is promised, in units of value; reward lies in [0, 1], so V in [0, 1/(1-gamma)].
+    method : {"auto", "policy-iteration", "modified-policy-iteration"}, default "auto"
+        "auto" uses policy iteration up to 200 states.
+
+    Raises
+    ------
+    ValueError
+        If theta is not feasible, with the amount and the place, or a setting is out of range.
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> world = vbmle.worlds.riverswim(length=6)
+    >>> found = vbmle.plan(world.mdp, world.theta)
+    >>> found.policy.tolist(), found.converged
+    ([1, 1, 1, 1, 1, 1], True)
     """
     point = mdp.require_feasible(theta)
     _require_tolerance(tolerance)
@@ -134,6 +158,29 @@ def value_iteration(
     """The paper's Algorithm 2: V = 1/(1-gamma), then V = T V, `sweeps` times or until the error is promised.
 
     The error after a sweep is at most gamma/(1-gamma) max |T V - V|.
+
+    Parameters
+    ----------
+    mdp : LinearMixtureMDP
+        The model.
+    theta : (d,) array
+        A feasible theta.
+    tolerance : float, default 1e-8
+        The error of V at which it stops, in units of value.
+    sweeps : int or None, default None
+        A fixed number of sweeps instead.
+
+    Raises
+    ------
+    ValueError
+        If theta is not feasible, with the amount and the place, or a setting is out of range.
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> world = vbmle.worlds.riverswim(length=6)
+    >>> vbmle.value_iteration(world.mdp, world.theta, tolerance=1e-6).error_bound <= 1e-6
+    True
     """
     point = mdp.require_feasible(theta)
     _require_tolerance(tolerance)
@@ -154,9 +201,30 @@ def value_iteration(
 
 
 def evaluate(mdp: LinearMixtureMDP, theta: ArrayLike, policy: ArrayLike) -> Floats:
-    """V^pi(.; theta) of a stationary deterministic policy (S,): by one linear solve, exact up to rounding.
+    """V^pi(.; theta) of a stationary deterministic policy: by one linear solve, exact up to rounding.
 
     Above a thousand states by sweeps, to 1e-11 of the largest possible value, 1/(1-gamma).
+
+    Parameters
+    ----------
+    mdp : LinearMixtureMDP
+        The model.
+    theta : (d,) array
+        A feasible theta.
+    policy : (S,) ints
+        An action for each state.
+
+    Raises
+    ------
+    ValueError
+        If theta is not feasible, with the amount and the place, or a setting is out of range.
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> world = vbmle.worlds.riverswim(length=6)
+    >>> vbmle.evaluate(world.mdp, world.theta, [0] * 6).shape
+    (6,)
     """
     chosen = require_policy(mdp, policy)
     planner = Planner(mdp.core, factors=mdp.num_states <= DENSE_STATES)
@@ -170,7 +238,7 @@ def expected_reward(mdp: LinearMixtureMDP, p: Floats) -> Floats:
     """R_theta by (s, a) row, from the transition probabilities p."""
     if len(mdp.transition_reward) == 0:
         return mdp.row_reward
-    return np.add.reduceat(p * mdp.transition_reward, mdp.transitions.indptr[:-1])
+    return mdp.row_reward + np.add.reduceat(p * mdp.transition_reward, mdp.transitions.indptr[:-1])
 
 
 def require_policy(mdp: LinearMixtureMDP, policy: ArrayLike) -> Ints:
@@ -184,6 +252,10 @@ def require_policy(mdp: LinearMixtureMDP, policy: ArrayLike) -> Ints:
         raise ValueError(
             f"policy is {array[bad[0]]} at state {bad[0]}; actions are 0 to {mdp.num_actions - 1}"
         )
+    forbidden = np.nonzero(~mdp.allowed[np.arange(mdp.num_states), array])[0]
+    if len(forbidden):
+        s = int(forbidden[0])
+        raise ValueError(f"policy takes an action that is not allowed: {mdp.names.pair(s, int(array[s]))}")
     return array.astype(np.int64)
 
 

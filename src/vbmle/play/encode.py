@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-import vbmle
+from vbmle.model.mdp import LinearMixtureMDP
+from vbmle.planning.planner import evaluate
 from vbmle.play.grid import Floats, Grid
 
 TYPES = {"f4": np.float32, "f8": np.float64, "u1": np.uint8, "u2": np.uint16, "i4": np.int32}
@@ -19,7 +20,7 @@ def pack(array: Any, kind: str) -> dict[str, str]:
     return {"type": kind, "bytes": base64.b64encode(plain.tobytes()).decode()}
 
 
-def base_models(mdp: vbmle.LinearMixtureMDP) -> Floats:
+def base_models(mdp: LinearMixtureMDP) -> Floats:
     """The base models as one array, (S*A, S, d)."""
     found = []
     for corner in np.eye(mdp.dimension):
@@ -29,14 +30,14 @@ def base_models(mdp: vbmle.LinearMixtureMDP) -> Floats:
     return np.stack(found, axis=-1)
 
 
-def allowed_actions(mdp: vbmle.LinearMixtureMDP) -> Any:
+def allowed_actions(mdp: LinearMixtureMDP) -> Any:
     """Which actions each state has, (S, A)."""
     allowed = getattr(mdp, "allowed", None)
     shape = (mdp.num_states, mdp.num_actions)
     return np.ones(shape, dtype=bool) if allowed is None else np.asarray(allowed, dtype=bool)
 
 
-def base_rewards(mdp: vbmle.LinearMixtureMDP, models: Floats) -> Floats:
+def base_rewards(mdp: LinearMixtureMDP, models: Floats) -> Floats:
     """R(s, a) under each base model, (S*A, d), read off the values of policies: R = V - gamma P V."""
     states, actions = mdp.num_states, mdp.num_actions
     allowed, every = allowed_actions(mdp), np.arange(states)
@@ -44,13 +45,13 @@ def base_rewards(mdp: vbmle.LinearMixtureMDP, models: Floats) -> Floats:
     for k, corner in enumerate(np.eye(mdp.dimension)):
         for action in range(actions):
             policy = np.where(allowed[:, action], action, allowed.argmax(axis=1))
-            V = np.asarray(vbmle.evaluate(mdp, corner, policy))
+            V = np.asarray(evaluate(mdp, corner, policy))
             rows = every * actions + policy
             rewards[rows, k] = V - mdp.discount * models[rows, :, k] @ V
     return np.round(rewards, 13)  # what is left of the linear solve is rounding
 
 
-def model(mdp: vbmle.LinearMixtureMDP, grid: Grid) -> dict[str, Any]:
+def model(mdp: LinearMixtureMDP, grid: Grid) -> dict[str, Any]:
     """All numbers that a page needs to act, learn and plan in a mixture of three base models."""
     phi = base_models(mdp)
     possible = np.argwhere(phi.max(axis=2) > 0.0)

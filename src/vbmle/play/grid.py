@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-import vbmle
+from vbmle.model.mdp import LinearMixtureMDP
+from vbmle.planning.planner import plan
 
 Floats = NDArray[np.float64]
 
@@ -43,18 +44,18 @@ def points(resolution: int) -> Floats:
     return np.column_stack([first, resolution - first.sum(axis=1)]) / resolution
 
 
-def lay(mdp: vbmle.LinearMixtureMDP, resolution: int = RESOLUTION) -> Grid:
+def lay(mdp: LinearMixtureMDP, resolution: int = RESOLUTION) -> Grid:
     """Plan at every point of the grid; large models get a coarser one, so that the page stays small."""
     per_point = 5 * mdp.num_states
     while resolution > 8 and (resolution + 1) * (resolution + 2) // 2 * per_point > LARGEST:
         resolution -= 1
     thetas = points(resolution)
-    plans = [vbmle.plan(mdp, theta) for theta in thetas]
+    plans = [plan(mdp, theta) for theta in thetas]
     values = np.array([plan.V for plan in plans], dtype=np.float32)
     return Grid(resolution, thetas, values, np.array([plan.policy for plan in plans], dtype=np.uint8))
 
 
-def is_triangle(mdp: vbmle.LinearMixtureMDP) -> bool:
+def is_triangle(mdp: LinearMixtureMDP) -> bool:
     """Whether the feasible set is the whole simplex of three base models, and nothing more.
 
     It is if it has the corners and the centre, and no point beyond the middle of a side: a convex set that goes

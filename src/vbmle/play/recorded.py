@@ -7,9 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-import vbmle
+from vbmle.agents.maximum_likelihood import MaximumLikelihood
+from vbmle.agents.psrl import PSRL
+from vbmle.agents.vbmle import VBMLE
+from vbmle.planning.planner import evaluate
 from vbmle.play.encode import pack
 from vbmle.play.scenes import HORIZON, Scene
+from vbmle.simulation import simulate
 
 LARGEST = 500_000
 """Bytes for the recorded runs of one model, about."""
@@ -42,7 +46,7 @@ class Witness:
         if key not in self._known:
             self._known[key] = len(self.policies)
             self.policies.append(policy)
-            self.values.append(np.asarray(vbmle.evaluate(self.agent.mdp, self.theta, policy)))
+            self.values.append(np.asarray(evaluate(self.agent.mdp, self.theta, policy)))
         self.chosen.append(self._known[key])
         return action
 
@@ -61,9 +65,9 @@ def runs(scene: Scene, horizon: int | None = None) -> dict[str, Any]:
     if horizon is None:
         horizon = int(np.clip(LARGEST // (3 * (4 * mdp.dimension + 5 * mdp.num_states // 4)), 20, HORIZON))
     agents = {
-        "biased": vbmle.VBMLE(mdp),
-        "likely": vbmle.MaximumLikelihood(mdp),
-        "sampling": vbmle.PSRL(mdp, seed=scene.seed),
+        "biased": VBMLE(mdp),
+        "likely": MaximumLikelihood(mdp),
+        "sampling": PSRL(mdp, seed=scene.seed),
     }
     made = {key: _record(Witness(agent), scene, horizon) for key, agent in agents.items()}
     thetas = np.concatenate([thetas for _, thetas in made.values()])
@@ -79,7 +83,7 @@ def _record(witness: Witness, scene: Scene, horizon: int) -> tuple[dict[str, Any
     """One learner: `horizon` steps, and where it stands and what it has decided after them."""
     world, mdp = scene.world, scene.world.mdp
     # One more step than is shown: its decision is, its outcome is not.
-    history = vbmle.simulate(witness, world, horizon + 1, seed=scene.seed, record=("thetas",))
+    history = simulate(witness, world, horizon + 1, seed=scene.seed, record=("thetas",))
     shift = mdp.reward_offset / (1.0 - mdp.discount)
     thetas = np.asarray(history.thetas)
     return {

@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
-import vbmle
+from vbmle import worlds
+from vbmle.model.mdp import LinearMixtureMDP
+from vbmle.model.world import World
 
 HORIZON = 300
 """Steps that a run on the page can take."""
@@ -26,7 +28,7 @@ class Scene:
     key: str
     title: str
     about: str
-    world: vbmle.World
+    world: World
     models: tuple[str, ...]
     states: tuple[str, ...]
     actions: tuple[str, ...]
@@ -80,13 +82,13 @@ def trap() -> Scene:
         models[k, home, 0, home] = models[k, home, 1, to] = 1.0
         models[k, [luck, bad_luck], :, home] = 1.0
     reward = np.array([[0.58, 0.5], [1.0, 1.0], [0.0, 0.0]])
-    mdp = vbmle.LinearMixtureMDP.from_models(list(models), reward, 0.9, initial=[1.0, 0.0, 0.0])
+    mdp = LinearMixtureMDP.from_models(list(models), reward, 0.9, initial=[1.0, 0.0, 0.0])
     return Scene(
         key="trap",
         title="The trap",
         about="Stay at home for a sure 0.58, or go out for 0.5 and perhaps luck, which pays 1. "
         "Staying tells you nothing about the odds outside.",
-        world=vbmle.World(mdp, [0.8, 0.1, 0.1]),
+        world=World(mdp, [0.8, 0.1, 0.1]),
         models=("luck", "bad luck", "nothing"),
         states=("at home", "in luck", "in bad luck"),
         actions=("stay", "go out"),
@@ -100,7 +102,7 @@ def trap() -> Scene:
 
 def river() -> Scene:
     """RiverSwim as a mixture of moving forward, staying and drifting back."""
-    world = vbmle.worlds.riverswim(6, features="mixture")
+    world = worlds.riverswim(6, features="mixture")
     places = [f"at place {s}" for s in range(6)]
     places[0], places[-1] = "at the left bank", "at the right bank"
     return Scene(
@@ -126,7 +128,7 @@ def desk() -> Scene:
         title="The service desk",
         about="Open the door (7 euros a minute) or not; use the slow or the fast server. "
         "Behind a closed door nobody sees whether it is a rush hour.",
-        world=vbmle.worlds.queue(12),
+        world=worlds.queue(12),
         models=("calm", "steady", "rush"),
         states=(
             "with nobody inside",
@@ -159,7 +161,7 @@ def shop() -> Scene:
         title="The shop",
         about="Order bread for tomorrow without knowing how busy the days are. "
         "Every sale tells something, whatever you order.",
-        world=vbmle.worlds.inventory(20, lot=4),
+        world=worlds.inventory(20, lot=4),
         models=("quiet", "usual", "busy"),
         states=tuple(f"with {n} on the shelf" for n in range(21)),
         actions=tuple(f"order {4 * a}" for a in range(5)),
@@ -176,7 +178,7 @@ def lake() -> Scene:
     import gymnasium
 
     env = gymnasium.make("FrozenLake-v1", map_name="4x4", is_slippery=False)
-    world = vbmle.worlds.from_gymnasium(env, slip=(0.15, 0.15, 0.7))
+    world = worlds.from_gymnasium(env, slip=(0.15, 0.15, 0.7))
     signs = "".join(sign.decode() for sign in env.unwrapped.desc.ravel())  # type: ignore[attr-defined]
     names = {"S": "at the start", "F": "on the ice", "H": "in a hole", "G": "at the goal"}
     return Scene(
@@ -206,7 +208,7 @@ def read(path: Path | None, theta: str | None) -> Scene | None:
         if theta is not None:
             raise ValueError(f"--theta is {theta}, but there is no --model that it could belong to")
         return None
-    mdp = vbmle.LinearMixtureMDP.load(path)
+    mdp = LinearMixtureMDP.load(path)
     if theta is None:
         raise ValueError(
             f"--model needs --theta: {mdp.dimension} weights, as in {','.join(['.5'] * mdp.dimension)}"
@@ -220,7 +222,7 @@ def read(path: Path | None, theta: str | None) -> Scene | None:
     return own(mdp, weights, path.stem)
 
 
-def own(mdp: vbmle.LinearMixtureMDP, theta: Any, name: str) -> Scene:
+def own(mdp: LinearMixtureMDP, theta: Any, name: str) -> Scene:
     """A model of your own with the theta that is to be the truth; its names where it has any."""
     states = getattr(mdp, "state_names", None) or [f"state {s}" for s in range(mdp.num_states)]
     actions = getattr(mdp, "action_names", None) or [f"action {a}" for a in range(mdp.num_actions)]
@@ -228,7 +230,7 @@ def own(mdp: vbmle.LinearMixtureMDP, theta: Any, name: str) -> Scene:
         key="own",
         title=name,
         about=f"Your own model: {mdp.num_states} states, {mdp.num_actions} actions, {mdp.dimension} base models.",
-        world=vbmle.World(mdp, theta),
+        world=World(mdp, theta),
         models=tuple(f"model {k + 1}" for k in range(mdp.dimension)),
         states=tuple(f"in {state}" for state in states),
         actions=tuple(str(action) for action in actions),

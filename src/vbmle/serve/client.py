@@ -64,6 +64,16 @@ class Client:
         self._base, self._patience = parts.path.rstrip("/"), patience
         self._headers = {} if token is None else {"Authorization": f"Bearer {token}"}
 
+    def close(self) -> None:
+        """Let go of the connection; the next request opens another."""
+        self._connection.close()
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
     def loop(self, name: str) -> Loop:
         """A loop by name, whether it exists yet or not."""
         return Loop(self, name)

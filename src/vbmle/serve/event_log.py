@@ -213,7 +213,8 @@ class EventLog:
         With the `check` of the event before them, each is checked against those before it.
         """
         connection = self.folder.connect()
-        query = "SELECT seq, time, body, chain FROM events WHERE loop = ? AND seq > ? ORDER BY seq LIMIT ?"
+        columns = "seq, time, CAST(body AS BLOB), chain"
+        query = f"SELECT {columns} FROM events WHERE loop = ? AND seq > ? ORDER BY seq LIMIT ?"
         try:
             while rows := connection.execute(query, (loop, after, CHUNK)).fetchall():
                 for seq, time, body, chain in rows:

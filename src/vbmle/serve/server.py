@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import logging
+import signal
 import socket
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
 
@@ -17,10 +19,12 @@ from vbmle.experiments import InputError
 extras.require("serve")
 
 import uvicorn  # noqa: E402
+from starlette.types import ASGIApp  # noqa: E402
 
 from vbmle.serve.application import application  # noqa: E402
 from vbmle.serve.event_log import DamagedLog  # noqa: E402
 from vbmle.serve.service import Service  # noqa: E402
+from vbmle.serve.solves import SNAPSHOT_EVERY  # noqa: E402
 
 SWITCH_SECONDS = 0.0005
 """How long a solve may keep the interpreter to itself while a request waits; ten times less than by default."""
@@ -30,7 +34,14 @@ REQUESTS_AT_ONCE = 2000
 LAST_REQUESTS_SECONDS = 5
 
 
-def run(folder: Path, host: str, port: int, token_file: Path | None, say: Callable[[str], None]) -> None:
+def run(
+    folder: Path,
+    host: str,
+    port: int,
+    token_file: Path | None,
+    say: Callable[[str], None],
+    snapshot_every: int = SNAPSHOT_EVERY,
+) -> None:
     """Serve a folder until SIGTERM or Ctrl-C; InputError says in one line why that cannot be."""
     token = None if token_file is None else read_token(token_file)
     if token is None and not is_loopback(host):
@@ -38,36 +49,37 @@ def run(folder: Path, host: str, port: int, token_file: Path | None, say: Callab
             f"--host is {host}, which others can reach; without a token only this machine is served: "
             "give --token-file, or leave --host out"
         )
+    listener = listen(host, port)
+
+    async def serve() -> None:
+        service = await Service.open(folder, snapshot_every=snapshot_every, say=say)
+        try:
+            await _serve(service, listener, application(service, token, version("vbmle"), (host,)), say)
+        finally:
+            await service.close()
+
     try:
-        asyncio.run(_serve(folder, listen(host, port), token, host, say))
+        asyncio.run(serve())
     except DamagedLog as error:
         raise InputError(str(error)) from error
 
 
-async def _serve(
-    folder: Path, listener: socket.socket, token: str | None, host: str, say: Callable[[str], None]
-) -> None:
+async def _serve(service: Service, listener: socket.socket, app: ASGIApp, say: Callable[[str], None]) -> None:
     sys.setswitchinterval(SWITCH_SECONDS)
     logging.getLogger("asyncio").setLevel(logging.ERROR)  # a client that hangs up is no news
-    service = await Service.open(folder, say=say)
-    try:
-        app = application(service, token, version("vbmle"), (host,))
-        config = uvicorn.Config(
-            app,
-            log_level="warning",
-            access_log=False,
-            lifespan="off",
-            limit_concurrency=REQUESTS_AT_ONCE,
-            timeout_graceful_shutdown=LAST_REQUESTS_SECONDS,
-            server_header=False,
-        )
-        server = Server(config, service)
-        name, port = listener.getsockname()[:2]
-        shown = f"[{name}]" if ":" in name else name
-        say(f"serving {folder} at http://{shown}:{port}/ (Ctrl-C stops it)")
-        await server.serve(sockets=[listener])
-    finally:
-        await service.close()
+    config = uvicorn.Config(
+        app,
+        log_level="warning",
+        access_log=False,
+        lifespan="off",
+        limit_concurrency=REQUESTS_AT_ONCE,
+        timeout_graceful_shutdown=LAST_REQUESTS_SECONDS,
+        server_header=False,
+    )
+    name, port = listener.getsockname()[:2]
+    shown = f"[{name}]" if ":" in name else name
+    say(f"serving {service.folder.path} at http://{shown}:{port}/ (Ctrl-C stops it)")
+    await Server(config, service).serve(sockets=[listener])
 
 
 class Server(uvicorn.Server):
@@ -76,6 +88,16 @@ class Server(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, service: Service) -> None:
         super().__init__(config)
         self._service = service
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Stop in good order, and return: the loops are still to be closed."""
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, self.handle_exit, number, None)
+        yield
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.remove_signal_handler(number)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self._service.stop_streams()

@@ -1,8 +1,8 @@
 """All agents on the worlds that matter, with default and with tuned settings.
 
-For every agent with a knob (the weight of its bias, or the multiplier of its radius) each value of a stated grid is
-tried on worlds and luck of their own; the value with the least mean regret is the tuned agent's. Then all agents,
-tuned and untuned, meet the same worlds with the same luck.
+For every agent with a knob (`Agent.tuning`: the weight of its bias, or the multiplier of its radius) each value of a
+stated grid is tried on worlds and luck of their own; the value with the least mean regret is the tuned agent's. Then
+all agents, tuned and untuned, meet the same worlds with the same luck.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from vbmle.agents.tuning import Knob
 from vbmle.experiments import catalogue
 from vbmle.experiments.settings import settings_of
 from vbmle.experiments.spec import Choice, Experiment
@@ -19,32 +20,20 @@ from vbmle.experiments.suites.paper import SIZES, network
 
 REFERENCE = "VBMLE"
 SUFFIX = ", tuned"
-BIAS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
-RADIUS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 
 
-class Knob(NamedTuple):
-    """A setting, and the values tried."""
+def compared() -> dict[str, tuple[str, Knob | None]]:
+    """By label: every agent of the catalogue, and what is tuned; the reference first, who has no knob last."""
+    found = {kind.label or name: (name, kind) for name, kind in catalogue.agents().items()}
 
-    setting: str
-    grid: tuple[float | str, ...]
+    def order(label: str) -> tuple[bool, bool, bool, str]:
+        kind = found[label][1]
+        return label != REFERENCE, kind.tuning is None, kind.needs_truth, label.casefold()
+
+    return {label: (found[label][0], found[label][1].tuning) for label in sorted(found, key=order)}
 
 
-AGENTS: dict[str, tuple[str, Knob | None]] = {
-    REFERENCE: ("VBMLE", Knob("bias_scale", BIAS)),
-    "approximated VBMLE": ("ApproximateVBMLE", Knob("bias_scale", BIAS)),
-    "maximum likelihood": ("MaximumLikelihood", Knob("ridge", (0.01, 0.1, 1.0, 10.0))),
-    "UCLK": ("UCLK", Knob("radius_scale", RADIUS)),
-    "UCLK+": ("UCLKPlus", Knob("radius_scale", RADIUS)),
-    "UPAC-UCLK": ("UPACUCLK", Knob("radius_scale", RADIUS)),
-    "PSRL": ("PSRL", Knob("update", ("doubling", "every-step"))),
-    "UCRL2": ("UCRL2", Knob("radius_scale", RADIUS)),
-    "RBMLE": ("RBMLE", Knob("bias_scale", BIAS)),
-    "Q-learning": ("QLearning", Knob("epsilon", (0.0, 0.03, 0.1, 0.3))),
-    "random": ("Random", None),
-    "oracle": ("Oracle", None),
-}
-"""By label: the agent, and what is tuned."""
+AGENTS = compared()
 
 WORLDS: dict[str, tuple[int, dict[str, Choice]]] = {
     "paper": (500, {label: Choice("random_network", network(*size)) for label, size in SIZES.items()}),

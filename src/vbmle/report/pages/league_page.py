@@ -74,8 +74,7 @@ def _columns(name: str, interval: Interval) -> tables.Row:
 
 
 def _page(league: Standings) -> list[str]:
-    trials = sorted(set(league.trials))
-    told = f"{trials[0]}" if len(trials) == 1 else f"{trials[0]} to {trials[-1]}"
+    told = _trials(league)
     lines = [
         "# The league",
         "",
@@ -107,6 +106,11 @@ def _page(league: Standings) -> list[str]:
         row = " | ".join(_bold(line.ratios[place]) for line in league.lines)
         lines.append(f"| {world.label} | {world.horizon} | {league.trials[place]} | {row} |")
     return lines
+
+
+def _trials(league: Standings) -> str:
+    low, high = min(league.trials), max(league.trials)
+    return f"{low}" if low == high else f"{low} to {high}"
 
 
 def _short(value: float) -> str:
@@ -144,7 +148,7 @@ def draw(league: Standings) -> Figure:
     )
     for row, line in enumerate(ratios):
         for column, ratio in enumerate(line):
-            ink = "white" if ratio > 4.0 else "black"
+            ink = "white" if ratio > 2.5 else "black"
             axes.text(column, row, _number(ratio), ha="center", va="center", fontsize=6.5, color=ink)
     axes.set_xticks(
         range(len(league.worlds)), [world.label for world in league.worlds], rotation=60, ha="right"
@@ -155,7 +159,7 @@ def draw(league: Standings) -> Figure:
     bar = figure.colorbar(image, ax=axes, shrink=0.8, pad=0.01, ticks=[1, 2, 5, DARKEST])
     bar.ax.set_yticklabels(["1", "2", "5", f"{DARKEST:.0f} or more"], fontsize=8)
     bar.set_label("mean regret over the best agent's", fontsize=8)
-    axes.set_title(f"Ratio to the best, {min(league.trials)} trials or more", fontsize="medium")
+    axes.set_title(f"Ratio to the best; trials in each world: {_trials(league)}", fontsize="medium")
     return figure
 
 
