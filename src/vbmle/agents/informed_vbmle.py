@@ -85,10 +85,9 @@ class InformedVBMLE(ModelAgent):
         forget: Forget = None,
     ) -> None:
         weights = [non_negative(f"multiples[{k}]", c) for k, c in enumerate(multiples)]
-        if not 1 <= len(weights) <= MOST_DRAWS:
-            raise ValueError(
-                f"multiples has {len(weights)} entries; it needs from 1 to {MOST_DRAWS} multiples of log(1 + t)"
-            )
+        if not weights:
+            raise ValueError("multiples is empty; it needs at least one multiple of log(1 + t), as in (0, 1)")
+        at_most("the number of multiples", len(weights), MOST_DRAWS)
         require_convex(type(self).__name__, mdp)
         super().__init__(
             mdp,
