@@ -106,10 +106,17 @@ class Controller:
         return self._answer(known)
 
     def _asked(self, request: DecisionRequest) -> Asked:
-        action = self.outcomes.action
-        allowed, baseline = request.allowed, request.baseline_action
-        return Asked(
+        state, allowed, baseline = (
             self.outcomes.state(request.state),
+            request.allowed,
+            request.baseline_action,
+        )
+
+        def action(given: int | str, where: str) -> int:
+            return self.outcomes.require_allowed(state, self.outcomes.action(given, where), where)
+
+        return Asked(
+            state,
             None if allowed is None else [action(a, f"allowed[{i}]") for i, a in enumerate(allowed)],
             None if baseline is None else action(baseline, "baseline_action"),
         )

@@ -64,7 +64,7 @@ class Figures(Collector):
              lambda c: c.state.last_observation or 0.0),
             ("verdict", "0 good, 1 watch, 2 stop", lambda c: LEVELS[verdict(c, trouble).level]),
             ("misfit_alarm", "1 where no mix of the models explains the data",
-             lambda c: c.insights.latest is not None and c.insights.latest.misfit.alarm),
+             lambda c: c.insights.alarm),
             ("certified", "1 where the policy is proven the best",
              lambda c: c.insights.latest is not None and c.insights.latest.learning_over),
         ):  # fmt: skip

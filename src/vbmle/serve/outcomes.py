@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from vbmle.estimation.counts import TransitionCounts
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.serve.refusals import BadInput
@@ -15,8 +13,7 @@ class Outcomes:
 
     def __init__(self, mdp: LinearMixtureMDP) -> None:
         self.mdp = mdp
-        self.state_names = _names(mdp, "state_names", mdp.num_states)
-        self.action_names = _names(mdp, "action_names", mdp.num_actions)
+        self.state_names, self.action_names = mdp.names.states, mdp.names.actions
         self._rewards = rewards(mdp)
         self._counts = TransitionCounts(mdp)  # it knows which transitions there are, and in which order
 
@@ -31,10 +28,6 @@ class Outcomes:
         except ValueError:
             return None
 
-    def value(self, V: float) -> float:
-        """A value of the planner in the user's units."""
-        return V * self.mdp.reward_scale + self.mdp.reward_offset / (1.0 - self.mdp.discount)
-
     def state(self, given: int | str, where: str = "state") -> int:
         """A state by number or by name."""
         return _index(where, given, self.mdp.num_states, self.state_names)
@@ -43,21 +36,24 @@ class Outcomes:
         """An action by number or by name."""
         return _index(where, given, self.mdp.num_actions, self.action_names)
 
+    def require_allowed(self, state: int, action: int, where: str) -> int:
+        """The action, refused where the model rules it out in that state."""
+        if not self.mdp.allowed[state, action]:
+            raise BadInput(
+                f"{where} is {self.action_name(action)}; the model forbids that in state {self.state_name(state)}"
+            )
+        return action
+
     def state_name(self, state: int) -> str:
         """The state as people read it."""
-        return self.state_names[state] if self.state_names else str(state)
+        return self.mdp.names.state(state)
 
     def action_name(self, action: int) -> str:
         """The action as people read it."""
-        return self.action_names[action] if self.action_names else str(action)
+        return self.mdp.names.action(action)
 
 
-def _names(mdp: LinearMixtureMDP, attribute: str, count: int) -> list[str] | None:
-    names: Sequence[object] | None = getattr(mdp, attribute, None)
-    return [str(name) for name in names] if names is not None and len(names) == count else None
-
-
-def _index(where: str, given: int | str, size: int, names: list[str] | None) -> int:
+def _index(where: str, given: int | str, size: int, names: tuple[str, ...] | None) -> int:
     if isinstance(given, str):
         if names is not None and given in names:
             return names.index(given)

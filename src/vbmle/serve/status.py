@@ -178,10 +178,9 @@ def verdict(controller: Controller, trouble: str | None = None) -> Verdict:
     state, insight = controller.state, controller.insights.latest
     if trouble is not None:
         return Verdict("stop", "Nothing can be recorded", trouble)
-    if insight is not None and insight.misfit.alarm:
-        return Verdict(
-            "stop", "The model does not fit", f"{insight.misfit.why}: stop trusting it, see what has changed"
-        )
+    if controller.insights.alarm:
+        text = "no mix of the models explains what was observed: hand over to the baseline, and find out what changed"
+        return Verdict("stop", "The model does not fit", text)
     if state.refusals:
         times = "once" if state.refusals == 1 else f"{state.refusals} times"
         text = f"an outcome came {times} that the model calls impossible: correct the model, or the report of outcomes"
@@ -203,7 +202,7 @@ def _progress(insight: Insight | None) -> Verdict:
     if insight is None:
         return Verdict("watch", "Learning", "what the data prove is being computed")
     if insight.bounds is None:
-        return Verdict("watch", "Learning", insight.note or "nothing is proven yet")
+        return Verdict("watch", "Learning", insight.notes[0] if insight.notes else "nothing is proven yet")
     sure = f"{100 * (1 - insight.bounds.delta):g}%"
     if insight.bounds.certified:
         return Verdict("good", "Learning is over", f"the policy is proven the best, at {sure} confidence")
