@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -197,7 +198,8 @@ def served(
         finally:
             await service.close(keep=False)
 
-    return asyncio.run(run())
+    with ThreadPoolExecutor(1) as thread:  # a browser may have this one's event loop
+        return thread.submit(lambda: asyncio.run(run())).result()
 
 
 LAUNCH = """

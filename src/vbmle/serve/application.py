@@ -15,6 +15,7 @@ from vbmle.serve.guard import Guard
 from vbmle.serve.http_api import Api, answer, failure, missing
 from vbmle.serve.metrics import CONTENT_TYPE
 from vbmle.serve.service import Service
+from vbmle.serve.web_pages import Pages
 
 
 def application(
@@ -46,6 +47,7 @@ def application(
         Route("/healthz", health),
         Route("/readyz", ready),
         Route("/metrics", metrics),
+        *Pages(service, token is not None).routes(),
     ]
     app = Starlette(routes=routes, exception_handlers={HTTPException: missing, Exception: _broken})
     return Guard(app, token, hosts)

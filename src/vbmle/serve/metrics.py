@@ -13,7 +13,7 @@ from vbmle.serve.status import verdict
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5)
-LEVELS = {"good": 0, "watch": 1, "stop": 2}
+LEVELS = {"good": 0, "learning": 0, "watch": 1, "stop": 2}
 
 
 class Figures(Collector):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from vbmle.estimation.counts import TransitionCounts
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.serve.refusals import BadInput
@@ -15,6 +17,8 @@ class Outcomes:
         self.mdp = mdp
         self.state_names, self.action_names = mdp.names.states, mdp.names.actions
         self._rewards = rewards(mdp)
+        known = self._rewards[np.isfinite(self._rewards)]  # that of a forbidden action is not
+        self.least, self.most = (float(r) / (1.0 - mdp.discount) for r in (known.min(), known.max()))
         self._counts = TransitionCounts(mdp)  # it knows which transitions there are, and in which order
 
     def require_possible(self, state: int, action: int, next_state: int) -> None:

@@ -21,9 +21,9 @@ ENOUGH = 20
 
 
 class Verdict(msgspec.Struct, frozen=True):
-    """Whether to trust the loop: `stop` needs a person now, `watch` is normal while it learns."""
+    """Whether to trust the loop: `stop` needs a person now, `watch` one soon; `learning` is as it should be."""
 
-    level: Literal["good", "watch", "stop"]
+    level: Literal["good", "learning", "watch", "stop"]
     title: str
     text: str
 
@@ -100,6 +100,7 @@ class Status(msgspec.Struct, frozen=True):
     days: list[DayOfLoop]
     recent: list[Shown]
     expire_after: float
+    range_of_value: tuple[float, float]  # what rewards allow
 
 
 def status(controller: Controller, trouble: str | None = None) -> Status:
@@ -136,6 +137,7 @@ def status(controller: Controller, trouble: str | None = None) -> Status:
         days,
         recent(controller),
         created.expire_after,
+        (outcomes.least, outcomes.most),
     )
 
 
@@ -194,17 +196,20 @@ def verdict(controller: Controller, trouble: str | None = None) -> Verdict:
         text = f"{state.expired} of {closed} decisions never got an outcome: see that they are reported"
         return Verdict("watch", "Outcomes are missing", text)
     if state.observations == 0:
-        return Verdict("watch", "No data yet", "the agent plays what it would without any; report outcomes")
+        return Verdict(
+            "learning", "No data yet", "the agent plays what it would without any; report outcomes"
+        )
     return _progress(insight)
 
 
 def _progress(insight: Insight | None) -> Verdict:
     if insight is None:
-        return Verdict("watch", "Learning", "what the data prove is being computed")
+        return Verdict("learning", "Learning", "what the data prove is being computed")
     if insight.bounds is None:
-        return Verdict("watch", "Learning", insight.notes[0] if insight.notes else "nothing is proven yet")
+        return Verdict("learning", "Learning", insight.notes[0] if insight.notes else "nothing is proven yet")
     sure = f"{100 * (1 - insight.bounds.delta):g}%"
     if insight.bounds.certified:
         return Verdict("good", "Learning is over", f"the policy is proven the best, at {sure} confidence")
-    text = f"at most {insight.bounds.loss:.3g} per step is still to be gained, at {sure} confidence"
-    return Verdict("watch", "Learning", text)
+    fits = "the models fit, and at most" if insight.misfit is not None else "at most"
+    text = f"{fits} {insight.bounds.loss:.3g} per step is still to be gained, at {sure} confidence"
+    return Verdict("learning", "Learning", text)
