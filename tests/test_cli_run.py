@@ -117,7 +117,7 @@ def test_records_are_read_as_the_documentation_says(whole: Path, tmp_path: Path)
     command = [sys.executable, "-c", block + check]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 0, done.stderr
-    assert "'step', 'regret', 'seconds', 'mle_error', 'world', 'agent', 'index'" in done.stdout
+    assert "'step', 'regret', 'seconds', 'trouble', 'mle_error', 'world', 'agent', 'index'" in done.stdout
 
 
 def test_a_killed_worker_changes_no_record(spec: Path, whole: Path, tmp_path: Path):

@@ -79,7 +79,7 @@ typedef struct vb_model_data {
     const double* normals;       /* kept: blocks of (facets, free), one after another */
     const double* offsets;       /* (facets,) kept */
     const int64_t* facet_begin;  /* (blocks + 1,) into offsets */
-    const double* diameter;      /* (blocks,) > 0: bounds on the distance of two points of a block */
+    const double* diameter;      /* (blocks,) bounds on the distance of two points of a block; > 0 where it has some free */
 } vb_model_data;
 
 typedef struct vb_model vb_model;

@@ -250,7 +250,7 @@ def quick(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str, str]:
 
 
 def test_the_quick_bench_is_complete(quick: tuple[Path, str, str]):
-    folder, out, err = quick
+    folder, out, _ = quick
     document: dict[str, Any] = json.loads((folder / "bench.json").read_text())
     rows = document["rows"]
     assert document["about"]["quick"] is True

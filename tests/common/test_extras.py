@@ -13,7 +13,7 @@ import vbmle
 from vbmle import worlds
 from vbmle.common import extras
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
 

@@ -39,14 +39,19 @@ def resident() -> int:
 
 
 def growth(make: Callable[[], Any], many: int) -> int:
-    """By how much the process grows, once it has settled."""
+    """By how much the process grows, in the best of three rounds: a leak is there in each, and chance is not."""
     for _ in range(many // 10):
         make()
-    gc.collect()
-    before = resident()
-    for _ in range(many):
-        make()
-    return resident() - before
+    least = sys.maxsize
+    for _ in range(3):
+        gc.collect()
+        before = resident()
+        for _ in range(many):
+            make()
+        least = min(least, resident() - before)
+        if least < ROOM:
+            break
+    return least
 
 
 def again(mdp: LinearMixtureMDP, discount: float = 0.9) -> Model:

@@ -145,9 +145,9 @@ def test_what_is_out_of_range_is_refused():
     mdp = riverswim(4).mdp
     model = handle(mdp)
     for ridge in (0.0, -1.0, np.inf, np.nan):
-        with pytest.raises(ValueError, match="core"):
+        with pytest.raises(ValueError, match=r"core|out of range"):
             Regression(model, ridge)
-        with pytest.raises(ValueError, match="core"):
+        with pytest.raises(ValueError, match=r"core|out of range"):
             Information(model, ridge)
     known, information, V = Regression(model, 1.0), Information(model, 1.0), np.ones(4)
     for pair, values, target, weight in (
@@ -157,12 +157,12 @@ def test_what_is_out_of_range_is_refused():
         (0, V, np.inf, 1.0),
         (0, V, 1.0, -1.0),
     ):
-        with pytest.raises(ValueError, match="core"):
+        with pytest.raises(ValueError, match=r"core|out of range"):
             known.add(pair, values, target, weight)
     for transition in (-1, mdp.transitions.count):
-        with pytest.raises(ValueError, match="core"):
+        with pytest.raises(ValueError, match=r"core|out of range"):
             information.add(transition)
-        with pytest.raises(ValueError, match="core"):
+        with pytest.raises(ValueError, match=r"core|out of range"):
             information.follow(np.array([0, transition]))
     np.testing.assert_array_equal(known.b, 0.0)
     assert not information.growth.any()

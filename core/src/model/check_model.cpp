@@ -84,7 +84,8 @@ bool blocks_fit(const vb_model_data& d) {
         return false;
     }
     for (Index b = 0; b < d.num_blocks; ++b) {
-        if (!(d.diameter[b] > 0.0)) return false;
+        const bool is_point = d.free_begin[b] == d.free_begin[b + 1];
+        if (!(is_point ? d.diameter[b] >= 0.0 : d.diameter[b] > 0.0)) return false;
     }
     if (free > 0 && (d.basis == nullptr || (facets > 0 && d.normals == nullptr))) return false;
     return d.coordinates != nullptr && within(d.coordinates, d.dimension, d.dimension) &&
