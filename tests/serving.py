@@ -179,10 +179,11 @@ class Local:
             assert (await self.post("observations", told, loop)).status == 200
 
     async def rest(self) -> None:
-        """Wait until every agent has learnt from everything."""
+        """Wait until every agent has learnt from everything, and that is on disk."""
         async with asyncio.timeout(PATIENCE):
             while not all(controller.solves.idle for controller in self.service.loops.values()):
                 await asyncio.sleep(0.001)
+            await self.service.log.settled()
 
 
 def served(
