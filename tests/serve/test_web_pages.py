@@ -6,11 +6,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
-from serving import NPZ, PATIENCE, Local, Process, served
+from serving import DEPOT, NPZ, PATIENCE, Local, Process, served
 
 CHROMIUM = "/usr/bin/chromium"
+UNLIKELY = int(DEPOT.mdp.transition(np.full(3, 1 / 3))[1, 0].argmin())
+"""The state that all models together call the least likely after action 0 in state 1."""
+
 MILLISECONDS = PATIENCE * 1000
 
 pytestmark = pytest.mark.skipif(not Path(CHROMIUM).exists(), reason=f"{CHROMIUM} is not there")
@@ -26,7 +30,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
-    """Three loops: one that learns, one that saw the impossible, and one without data, whose name needs escaping."""
+    """Four loops: one that learns, one that no model fits, one that saw the impossible, and one without data."""
     folder = tmp_path_factory.mktemp("pages")
 
     async def fill(local: Local) -> None:
@@ -37,6 +41,12 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
         decision = (await local.post("decisions", body, "odd")).body
         await local.post("observations", {"decision_id": decision["decision_id"], "next_state": 3}, "odd")
         await local.make("PSRL", "empty", mode="shadow")
+        await local.make("VBMLE", "misfit")
+        for number in range(60):  # each model leads elsewhere most of the time
+            body = {"state": 1, "request_id": f"r{number}", "allowed": [0]}
+            decision = (await local.post("decisions", body, "misfit")).body
+            told = {"decision_id": decision["decision_id"], "next_state": UNLIKELY}
+            await local.post("observations", told, "misfit")
 
     served(folder, fill)
     process = Process(folder)
@@ -45,11 +55,12 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
 
 
 @pytest.fixture(
-    params=[("light", 1100), ("dark", 1100), ("light", 360), ("dark", 360)], ids=lambda p: f"{p[0]}-{p[1]}"
+    params=[(scheme, *size) for scheme in ("light", "dark") for size in ((1366, 768), (390, 844))],
+    ids=lambda p: f"{p[0]}-{p[1]}",
 )
 def page(request: pytest.FixtureRequest, browser: Browser) -> Iterator[Page]:
-    scheme, width = request.param
-    context = browser.new_context(color_scheme=scheme, viewport={"width": width, "height": 740})
+    scheme, width, height = request.param
+    context = browser.new_context(color_scheme=scheme, viewport={"width": width, "height": height})
     context.set_default_timeout(MILLISECONDS)
     expect.set_options(timeout=MILLISECONDS)
     yield context.new_page()
@@ -96,9 +107,13 @@ def fits(page: Page) -> bool:
 def test_all_loops_with_the_worst_first(page: Page, server: Process):
     wrong = visit(page, f"{server.url}/")
     cards = page.locator(".card")
-    expect(cards).to_have_count(3)
-    expect(cards.first).to_contain_text("The impossible happened")
+    expect(cards).to_have_count(4)
+    expect(page.locator(".lead")).to_contain_text("need you now")
+    expect(cards.first).to_have_class("card stop")
+    expect(cards.last).to_have_class("card learning")
     assert contrast(page, ".card") >= 4.5
+    assert contrast(page, ".card.stop") >= 4.5
+    assert contrast(page, ".card .pill.live") >= 4.5
     assert fits(page)
     assert (luminance(style(page, "body", "backgroundColor")) < 0.2) == page.evaluate(
         "matchMedia('(prefers-color-scheme: dark)').matches"
@@ -108,7 +123,12 @@ def test_all_loops_with_the_worst_first(page: Page, server: Process):
 
 @pytest.mark.parametrize(
     ("loop", "title"),
-    [("learning", "Learning"), ("odd", "The impossible happened"), ("empty", "No data yet")],
+    [
+        ("learning", "Learning"),
+        ("odd", "The impossible happened"),
+        ("empty", "No data yet"),
+        ("misfit", "The model does not fit"),
+    ],
 )
 def test_the_verdict_and_the_switch_are_seen_at_once(page: Page, server: Process, loop: str, title: str):
     wrong = visit(page, f"{server.url}/loops/{loop}")
@@ -116,10 +136,24 @@ def test_the_verdict_and_the_switch_are_seen_at_once(page: Page, server: Process
     for selector in (".verdict", ".modes button[data-mode=shadow]", ".modes button[data-mode=frozen]"):
         box = page.locator(selector).bounding_box()
         assert box is not None
-        assert box["y"] + box["height"] <= 740, f"{selector} is below the first screen"
+        screen = page.viewport_size
+        assert screen is not None
+        assert box["y"] + box["height"] <= screen["height"], f"{selector} is below the first screen"
         assert box["height"] >= 44, "large enough for a finger"
     assert contrast(page, ".verdict") >= 4.5
+    assert contrast(page, "h1 .pill") >= 4.5
     assert fits(page)
+    assert wrong == []
+
+
+def test_the_alarm_says_where_and_what_to_do(page: Page, server: Process):
+    wrong = visit(page, f"{server.url}/loops/misfit")
+    expect(page.locator(".verdict")).to_contain_text("hand over to the baseline")
+    expect(page.locator(".verdict")).to_have_attribute("role", "alert")
+    expect(page.locator(".fit")).to_have_text("No: the alarm rings")
+    section = page.locator("section", has=page.locator(".fit")).last
+    expect(section).to_contain_text(f"In state 1 after 0 (60 times): {UNLIKELY} 60 times, expected")
+    expect(page.locator("button[data-mode=shadow]")).to_have_class("urgent")
     assert wrong == []
 
 

@@ -223,7 +223,7 @@ class Controller:
         """An impossible outcome is the agent's to judge where it has a rule; else it is refused, and remembered."""
         try:
             self.outcomes.require_possible(event.state, event.action, event.next_state)
-        except ValueError as error:
+        except BadInput as error:
             assert self.state.created is not None
             if self.state.created.settings.get("on_impossible", "raise") != "raise":
                 return

@@ -18,12 +18,19 @@ class Outcomes:
         self.state_names, self.action_names = mdp.names.states, mdp.names.actions
         self._rewards = rewards(mdp)
         known = self._rewards[np.isfinite(self._rewards)]  # that of a forbidden action is not
-        self.least, self.most = (float(r) / (1.0 - mdp.discount) for r in (known.min(), known.max()))
+        self.least, self.most = float(known.min()), float(known.max())
         self._counts = TransitionCounts(mdp)  # it knows which transitions there are, and in which order
 
     def require_possible(self, state: int, action: int, next_state: int) -> None:
-        """ValueError for a transition that no feasible theta allows."""
-        self._counts.add(state, action, next_state)
+        """BadInput for a transition that no feasible theta allows."""
+        try:
+            self._counts.add(state, action, next_state)
+        except ValueError as error:
+            raise BadInput(
+                f"the model calls it impossible that action {self.action_name(action)} in state "
+                f"{self.state_name(state)} leads to state {self.state_name(next_state)}; report what happened, "
+                "or correct the model (it was not counted)"
+            ) from error
 
     def reward(self, state: int, action: int, next_state: int) -> float | None:
         """What a transition earns, in the user's units; None for one that the model does not know."""

@@ -17,7 +17,10 @@ SHOWN_STATES = 200
 SHOWN_DECISIONS = 12
 SHOWN_DAYS = 90
 ENOUGH = 20
-"""Decisions from which on the share of those that expired says something."""
+"""Outcomes from which on their rhythm and the share of those that never came say something."""
+
+QUIET_SECONDS, QUIET_GAPS = 86400.0, 20.0
+"""For how long nothing comes until a person should look: a day, and so many times the usual pause."""
 
 
 class Verdict(msgspec.Struct, frozen=True):
@@ -56,6 +59,7 @@ class Shown(msgspec.Struct, frozen=True):
     policy_version: int
     mode: Mode
     next_state: str | None
+    reward: float | None
 
 
 class Choice(msgspec.Struct, frozen=True):
@@ -100,7 +104,8 @@ class Status(msgspec.Struct, frozen=True):
     days: list[DayOfLoop]
     recent: list[Shown]
     expire_after: float
-    range_of_value: tuple[float, float]  # what rewards allow
+    discount: float
+    range_of_reward: tuple[float, float]  # the least and the most that one step can earn
 
 
 def status(controller: Controller, trouble: str | None = None) -> Status:
@@ -137,6 +142,7 @@ def status(controller: Controller, trouble: str | None = None) -> Status:
         days,
         recent(controller),
         created.expire_after,
+        outcomes.mdp.discount,
         (outcomes.least, outcomes.most),
     )
 
@@ -170,6 +176,7 @@ def recent(controller: Controller) -> list[Shown]:
                 event.policy_version,
                 event.mode,
                 None if outcome is None else names.state_name(outcome),
+                None if outcome is None else names.reward(event.state, event.action, outcome),
             )
         )
     return shown
@@ -181,11 +188,18 @@ def verdict(controller: Controller, trouble: str | None = None) -> Verdict:
     if trouble is not None:
         return Verdict("stop", "Nothing can be recorded", trouble)
     if controller.insights.alarm:
-        text = "no mix of the models explains what was observed: hand over to the baseline, and find out what changed"
+        baseline = (
+            "leave it to the baseline" if state.mode == "shadow" else "hand over to the baseline (shadow)"
+        )
+        text = f"no mix of the models explains what was observed: {baseline}, and find out what changed"
         return Verdict("stop", "The model does not fit", text)
-    if state.refusals:
-        times = "once" if state.refusals == 1 else f"{state.refusals} times"
-        text = f"an outcome came {times} that the model calls impossible: correct the model, or the report of outcomes"
+    if state.odd:
+        what = (
+            f"decision {state.odd[-1]} has an outcome"
+            if len(state.odd) == 1
+            else f"{len(state.odd)} have outcomes"
+        )
+        text = f"{what} that the model calls impossible: report the right one, cancel the decision, or correct the model"
         return Verdict("stop", "The impossible happened", text)
     if state.failure is not None:
         return Verdict(
@@ -195,11 +209,27 @@ def verdict(controller: Controller, trouble: str | None = None) -> Verdict:
     if closed >= ENOUGH and state.expired > 0.5 * closed:
         text = f"{state.expired} of {closed} decisions never got an outcome: see that they are reported"
         return Verdict("watch", "Outcomes are missing", text)
+    if (pause := _pause(controller)) is not None:
+        text = f"no outcome has come for {pause}: see whether the system still runs and reports"
+        return Verdict("watch", "It has gone quiet", text)
     if state.observations == 0:
         return Verdict(
             "learning", "No data yet", "the agent plays what it would without any; report outcomes"
         )
     return _progress(insight)
+
+
+def _pause(controller: Controller) -> str | None:
+    """For how long nothing has come, where that is longer than usual."""
+    state = controller.state
+    if state.last_observation is None or state.observations < ENOUGH:
+        return None
+    usual = (state.last_observation - state.created_at) / state.observations
+    quiet = controller.clock.wall() - state.last_observation
+    if quiet <= max(QUIET_SECONDS, QUIET_GAPS * usual):
+        return None
+    days = round(quiet / 86400.0)
+    return "a day" if days == 1 else f"{days} days"
 
 
 def _progress(insight: Insight | None) -> Verdict:
@@ -209,7 +239,8 @@ def _progress(insight: Insight | None) -> Verdict:
         return Verdict("learning", "Learning", insight.notes[0] if insight.notes else "nothing is proven yet")
     sure = f"{100 * (1 - insight.bounds.delta):g}%"
     if insight.bounds.certified:
-        return Verdict("good", "Learning is over", f"the policy is proven the best, at {sure} confidence")
+        text = f"nothing to do: no other policy is better than the one in force, at {sure} confidence"
+        return Verdict("good", "Learning is over", text)
     fits = "the models fit, and at most" if insight.misfit is not None else "at most"
-    text = f"{fits} {insight.bounds.loss:.3g} per step is still to be gained, at {sure} confidence"
+    text = f"nothing to do: {fits} {insight.bounds.loss:.3g} per step is still to be gained, at {sure} confidence"
     return Verdict("learning", "Learning", text)

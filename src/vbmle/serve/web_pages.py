@@ -77,6 +77,8 @@ class Pages:
                 loops, key=lambda loop: ("stop", "watch", "learning", "good").index(loop["verdict"].level)
             ),
             "models": list(self._service.models),
+            "stop": [loop["name"] for loop in loops if loop["verdict"].level == "stop"],
+            "watch": [loop["name"] for loop in loops if loop["verdict"].level == "watch"],
             "url": f"{request.url.scheme}://{request.url.netloc}",
             "secured": self._secured,
         }
@@ -108,7 +110,7 @@ def loop_content(found: Status) -> dict[str, Any]:
     return {
         "s": found,
         "insight": insight,
-        "bounds": _bounds(insight, found.range_of_value),
+        "bounds": _bounds(insight, found),
         "confidence": f"{100 * (1 - DELTA):g}%",
         "fit": 100.0 if evidence is None or misfit is None else _percent(evidence / misfit.threshold),
         "days": _days(found.days),
@@ -117,21 +119,20 @@ def loop_content(found: Status) -> dict[str, Any]:
     }
 
 
-def _bounds(insight: Insight | None, whole: tuple[float, float]) -> dict[str, Any] | None:
-    """The range of the value, drawn in the range that rewards allow."""
+def _bounds(insight: Insight | None, found: Status) -> dict[str, Any] | None:
+    """What the best policy earns per step, drawn in the range of rewards. Per step: the value times 1 - discount."""
     if insight is None or insight.bounds is None:
         return None
-    bounds, (least, most) = insight.bounds, whole
+    bounds, (least, most) = insight.bounds, found.range_of_reward
     size = (most - least) or 1.0
-    begin, end = ((value - least) / size for value in (bounds.low, bounds.high))
-    width = max(WIDTH * (end - begin), 4.0)
+    low, high = ((1.0 - found.discount) * value for value in (bounds.low, bounds.high))
+    begin, end = (min(max((value - least) / size, 0.0), 1.0) for value in (low, high))
+    width = max(WIDTH * (end - begin), 6.0)
     x = 10.0 + min(WIDTH * begin, WIDTH - width)
-    narrow = end - begin < 0.999
     return {
-        "state": bounds.state, "low": bounds.low, "high": bounds.high, "loss": bounds.loss,
-        "certified": bounds.certified, "least": least, "most": most, "x": x, "width": width, "narrow": narrow,
-        "left": "start" if x < 60 else "end" if width < 80 else "middle",
-        "right": "end" if x + width > 340 else "start" if width < 80 else "middle",
+        "state": bounds.state, "low": low, "high": high, "loss": bounds.loss, "certified": bounds.certified,
+        "least": least, "most": most, "x": round(x, 2), "width": round(width, 2),
+        "middle": round(min(max(x + width / 2, 70.0), 330.0), 2),
     }  # fmt: skip
 
 
