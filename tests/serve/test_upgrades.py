@@ -54,7 +54,7 @@ def test_what_was_answered_before_is_answered_again(stored: tuple[Path, dict[str
 
 
 def test_it_goes_on_from_there_and_is_the_new_version_s_own(stored: tuple[Path, dict[str, Any]]):
-    folder, told = stored
+    folder = stored[0]
 
     async def goes_on(local: Local) -> list[int]:
         before = local.service.loops["depot"].state.observations

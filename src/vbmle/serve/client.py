@@ -128,7 +128,7 @@ class Loop:
         mode: str = "live",
         **others: Any,
     ) -> dict[str, Any]:
-        """Make the loop, with the recommended agent by default; the same again changes nothing. `others`: expire_after."""
+        """Make the loop, with the recommended agent by default; again, it changes nothing. `others`: expire_after."""
         body = {"model": model, "agent": agent, "settings": settings or {}, "mode": mode, **others}
         return self._client.ask("PUT", self._path, body)
 

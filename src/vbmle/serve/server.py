@@ -78,8 +78,10 @@ async def _serve(service: Service, listener: socket.socket, app: ASGIApp, say: C
     )
     name, port = listener.getsockname()[:2]
     shown = f"[{name}]" if ":" in name else name
-    say(f"serving {service.folder.path} at http://{shown}:{port}/ (Ctrl-C stops it)")
-    await Server(config, service).serve(sockets=[listener])
+    server = Server(config, service)
+    with server.capture_signals():  # whoever reads the line may already stop it
+        say(f"serving {service.folder.path} at http://{shown}:{port}/ (Ctrl-C stops it)")
+        await server.serve(sockets=[listener])
 
 
 class Server(uvicorn.Server):

@@ -194,13 +194,12 @@ def verdict(controller: Controller, trouble: str | None = None) -> Verdict:
         text = f"no mix of the models explains what was observed: {baseline}, and find out what changed"
         return Verdict("stop", "The model does not fit", text)
     if state.odd:
+        count = len(state.odd)
         what = (
-            f"decision {state.odd[-1]} has an outcome"
-            if len(state.odd) == 1
-            else f"{len(state.odd)} have outcomes"
+            f"decision {state.odd[-1]} has an outcome" if count == 1 else f"{count} decisions have outcomes"
         )
-        text = f"{what} that the model calls impossible: report the right one, cancel the decision, or correct the model"
-        return Verdict("stop", "The impossible happened", text)
+        remedy = "report the right one, cancel the decision, or correct the model"
+        return Verdict("stop", "The impossible happened", f"{what} that the model calls impossible: {remedy}")
     if state.failure is not None:
         return Verdict(
             "stop", "The last solve failed", f"{state.failure}: the policy before it stays in force"

@@ -57,7 +57,7 @@ class Pages:
 
     def _overview(self, request: Request) -> dict[str, Any]:
         trouble = self._service.log.trouble
-        loops = []
+        loops: list[dict[str, Any]] = []
         for name, controller in self._service.loops.items():
             controller.insights.refresh()
             loops.append(
