@@ -113,5 +113,5 @@ def test_a_server_that_is_not_there(tmp_path: Path):
 
 @pytest.mark.parametrize("url", ["", "127.0.0.1:8417", "ftp://somewhere"])
 def test_an_address_that_is_none(url: str):
-    with pytest.raises(ValueError, match="it needs an address such as http://127.0.0.1:8417"):
+    with pytest.raises(ValueError, match=r"it needs an address such as http://127\.0\.0\.1:8417"):
         Client(url)

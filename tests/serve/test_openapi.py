@@ -1,7 +1,7 @@
 """The OpenAPI document says what is so: Schemathesis makes requests from it, right and wrong ones, and looks for errors
 of the server, for answers that the document does not have, and for bad input that is accepted.
 
-The requests are the same in every run. VBMLE_SOAK=1 in the environment makes them a hundred times as many (`make soak`).
+The requests are the same in every run. VBMLE_SOAK=1 in the environment makes them many more (`make soak`).
 """
 
 import os
