@@ -47,7 +47,9 @@ def learnt(client: Client) -> None:
 
 
 def test_the_requests_of_the_page_get_the_answers_that_it_shows(tmp_path: Path):
-    subprocess.run([sys.executable, "-c", "\n".join(blocks("python"))], cwd=tmp_path, check=True, timeout=PATIENCE)
+    subprocess.run(
+        [sys.executable, "-c", "\n".join(blocks("python"))], cwd=tmp_path, check=True, timeout=PATIENCE
+    )
     shown = re.findall(r"^```(sh|json|py)\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
     with process(tmp_path / "folder") as server:
         assert server.url is not None
@@ -58,7 +60,9 @@ def test_the_requests_of_the_page_get_the_answers_that_it_shows(tmp_path: Path):
                 answers += 1
             elif kind == "py":
                 code = text.replace(ADDRESS, server.url)
-                done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE)
+                done = subprocess.run(
+                    [sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE
+                )
                 assert (done.returncode, done.stdout) == (0, "run\n"), done.stderr
                 learnt(server.client())
             elif text.startswith("curl"):
@@ -85,7 +89,9 @@ def test_the_requests_of_the_first_page_work(tmp_path: Path):
 
 
 def test_a_backup_that_is_made_under_load_has_everything_answered_before_it(tmp_path: Path):
-    (command,) = [line for block in blocks("sh") for line in block.splitlines() if line.startswith("sqlite3 ")]
+    (command,) = [
+        line for block in blocks("sh") for line in block.splitlines() if line.startswith("sqlite3 ")
+    ]
     match = re.fullmatch(r'sqlite3 /var/lib/vbmle/events.db "(VACUUM INTO \'/backup/events.db\')"', command)
     assert match
     (tmp_path / "restored").mkdir()

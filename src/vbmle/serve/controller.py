@@ -39,10 +39,11 @@ EXPIRED_AT_ONCE = 1000
 
 
 class Pools(NamedTuple):
-    """Threads for what takes long: one pool for the agents, and one for looking at them, which can wait."""
+    """Threads for what takes long: one pool for the agents, and one for looking at them, which can wait its turn."""
 
     solves: Executor
     insight: Executor
+    turn: asyncio.Lock
 
 
 class Asked(NamedTuple):
@@ -67,7 +68,7 @@ class Controller:
         self.state, self.name, self.outcomes = state, state.name, Outcomes(learner.mdp)
         self.log, self.clock = log, log.clock
         self.solves = Solves(state, learner, log, pools.solves, self._append, snapshot_every)
-        self.insights = Insights(self.solves, self.outcomes, pools.insight)
+        self.insights = Insights(self.solves, self.outcomes, pools.insight, pools.turn)
         self.solves.on_policy = self.insights.refresh
         self.duplicates = 0
         self._pool = pools.solves
@@ -195,7 +196,7 @@ class Controller:
         """The event that an observation would be."""
         next_state = self.outcomes.state(item.next_state, f"{where}next_state")
         state, action = self._decision(item.decision_id, where)
-        if self._known("cancelled", item.decision_id) is not None:
+        if item.decision_id not in self.state.pending and self._known("cancelled", item.decision_id):
             raise Conflict(f"{where}decision {item.decision_id} was cancelled, so it has no outcome")
         return Observed(item.decision_id, state, action, next_state)
 

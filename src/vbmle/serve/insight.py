@@ -1,7 +1,8 @@
 """What the data say about a loop: bounds, whether learning is over, the belief, and whether any model fits.
 
-All of it is computed from a copy of the agent, beside everything else, and at most for a tenth of the time: no
-decision and no solve waits for it. So it lags behind, and says for how many observations it holds.
+All of it is computed from a copy of the agent, beside everything else, for one loop after the other and at most for a
+fifth of the time: no decision and no solve waits for it. So it lags behind, and says for how many observations it
+holds.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ from vbmle.serve.solves import Copy, Solves
 Found = TypeVar("Found")
 
 DELTA = 0.05
-SHARE = 0.1
-"""Of the time that may be spent on insight into one loop."""
+SHARE = 0.2
+"""Of the time that may be spent on insight, into all loops together."""
 
 SHOWN = 50
 """Weights and states that are listed at most."""
@@ -96,10 +97,10 @@ class Insight(msgspec.Struct, frozen=True):
 class Insights:
     """Keeps the insight into one loop fresh. For the thread of the event loop."""
 
-    def __init__(self, solves: Solves, outcomes: Outcomes, pool: Executor) -> None:
+    def __init__(self, solves: Solves, outcomes: Outcomes, pool: Executor, turn: asyncio.Lock) -> None:
         self.latest: Insight | None = None
         self.on_change: Callable[[], None] = lambda: None
-        self._solves, self._outcomes, self._pool = solves, outcomes, pool
+        self._solves, self._outcomes, self._pool, self._turn = solves, outcomes, pool, turn
         self._task: asyncio.Task[None] | None = None
 
     @property
@@ -115,14 +116,15 @@ class Insights:
             self._task = asyncio.get_running_loop().create_task(self._look())
 
     async def _look(self) -> None:
-        copy = await self._solves.copy()
-        if copy is None:
-            return
-        began = perf_counter()
-        arguments = (copy, self._solves.learner.agent.__class__, self._outcomes)
-        self.latest = await asyncio.wrap_future(self._pool.submit(look, *arguments))
-        self.on_change()
-        await asyncio.sleep((perf_counter() - began) * (1.0 / SHARE - 1.0))
+        async with self._turn:
+            copy = await self._solves.copy()
+            if copy is None:
+                return
+            began = perf_counter()
+            arguments = (copy, self._solves.learner.agent.__class__, self._outcomes)
+            self.latest = await asyncio.wrap_future(self._pool.submit(look, *arguments))
+            self.on_change()
+            await asyncio.sleep((perf_counter() - began) * (1.0 / SHARE - 1.0))
         if self._solves.policy.version != self.latest.policy_version:
             asyncio.get_running_loop().call_soon(self.refresh)
 

@@ -48,6 +48,7 @@ class Service:
         self._pools = Pools(
             ThreadPoolExecutor(cores, thread_name_prefix="vbmle-solves"),
             ThreadPoolExecutor(1, thread_name_prefix="vbmle-insight"),
+            asyncio.Lock(),
         )
         self._tasks: set[asyncio.Task[Any]] = set()
         self.log.on_commit, self.log.on_failure = self._committed, self._failed
@@ -197,9 +198,7 @@ class Service:
         mdp = await self._mdp(created.event.model)
         state, learner = await self.in_pool(restore, self.log, name, mdp, say)
         self.loops[name] = self._controller(state, learner)
-        self.loops[
-            name
-        ].insights.refresh()  # an alarm that rang before rings again, whether anyone looks or not
+        self.loops[name].insights.refresh()  # an alarm that rang before rings again, unasked
 
     async def in_pool(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Run what takes long beside the event loop."""
@@ -274,7 +273,7 @@ class Service:
                 await controller.solves.keep()
         for task in list(self._tasks):
             task.cancel()
-        for pool in self._pools:
+        for pool in (self._pools.solves, self._pools.insight):
             pool.shutdown(cancel_futures=True)
         self.log.close()
         self.folder.close()
