@@ -110,8 +110,8 @@ class Agent(ABC):
         return state, action, next_state
 
     @abstractmethod
-    def observe(self, state: int, action: int, next_state: int) -> None:
-        """Learn from one transition."""
+    def observe(self, state: int, action: int, next_state: int, *more: Any, **named: Any) -> None:
+        """Learn from one transition. Rewards are known: what else is given is refused in one line."""
 
     def observe_many(self, states: ArrayLike, actions: ArrayLike, next_states: ArrayLike) -> Ints | None:
         """Learn from logged transitions, in their order: the same as observing them one by one."""
@@ -247,6 +247,15 @@ class Agent(ABC):
         return agent
 
 
+def refuse_more(agent: object, *given: Any, **named: Any) -> None:
+    """Refuse what `observe` has no use for, most likely a reward, in one line."""
+    shown = ", ".join([*map(repr, given), *(f"{name}={value!r}" for name, value in named.items())])
+    raise ValueError(
+        f"observe({shown}) gives {type(agent).__name__} {len(given) + len(named)} values; it needs "
+        "(state, action, next_state) and no reward, which the model knows"
+    )
+
+
 def _require_model(name: str, mdp: object) -> None:
     """Refuse what is no model, in one line that says what it is."""
     if isinstance(mdp, LinearMixtureMDP):
@@ -329,7 +338,9 @@ class ModelAgent(Agent):
             self._decided = state
         return int(self.policy[state])  # checked already: this is the hot path
 
-    def observe(self, state: int, action: int, next_state: int) -> None:
+    def observe(self, state: int, action: int, next_state: int, *more: Any, **named: Any) -> None:
+        if more or named:
+            refuse_more(self, state, action, next_state, *more, **named)
         try:
             self._trigger.seen(self.counts.add(state, action, next_state))
             self._decided = -1
