@@ -20,6 +20,7 @@ from vbmle.agents.triggers import EveryStep, Trigger
 from vbmle.agents.tuning import Knob
 from vbmle.common.files import Snapshot, load_npz, save_npz
 from vbmle.common.validation import Among, Ints, index, one_of
+from vbmle.estimation.change_point import RESTARTS, ChangePoint, Restart
 from vbmle.estimation.counts import ImpossibleTransition, TransitionCounts
 from vbmle.estimation.forgetting import Forget, ForgettingCounts
 from vbmle.model.mdp import LinearMixtureMDP
@@ -293,6 +294,9 @@ class ModelAgent(Agent):
 
     forget: a half-life in steps, or {"window": steps}: what is older weighs less, or nothing
     (`vbmle.estimation.forgetting`), for a mix that drifts. Decisions are due at least four times in that time.
+
+    restart: "on-alarm" forgets all observations before a change of theta when a test finds one
+    (`vbmle.estimation.change_point`), for a mix that jumps; `restarts` says when that was.
     """
 
     saved: ClassVar[tuple[str, ...]] = ("decisions", "_decided")
@@ -307,17 +311,26 @@ class ModelAgent(Agent):
         mdp: LinearMixtureMDP,
         on_impossible: OnImpossible = "raise",
         forget: Forget = None,
+        restart: Restart = None,
         **settings: Any,
     ) -> None:
         one_of("on_impossible", on_impossible, ON_IMPOSSIBLE)
+        if restart is not None:
+            one_of("restart", restart, RESTARTS)
         # Only what a subclass handed over is among its settings: one that knows neither can still be rebuilt.
-        own = {"on_impossible": (on_impossible, "raise"), "forget": (forget, None)}
+        own = {
+            "on_impossible": (on_impossible, "raise"),
+            "forget": (forget, None),
+            "restart": (restart, None),
+        }
         given = {name: value for name, (value, default) in own.items() if value != default}
         super().__init__(mdp, **given, **settings)
         self._on_impossible = on_impossible
         self.counts = TransitionCounts(mdp) if forget is None else ForgettingCounts(mdp, forget)
         self._trigger: Trigger = EveryStep()
         self._decided = -1  # the state decided for since the last observation
+        self._watch = ChangePoint(mdp) if restart else None
+        self._alarm = False
 
     @abstractmethod
     def _decide(self, state: int) -> None:
@@ -342,8 +355,11 @@ class ModelAgent(Agent):
         if more or named:
             refuse_more(self, state, action, next_state, *more, **named)
         try:
-            self._trigger.seen(self.counts.add(state, action, next_state))
+            seen = self.counts.add(state, action, next_state)
+            self._trigger.seen(seen)
             self._decided = -1
+            if self._watch and self._watch.seen(seen):
+                self._start_anew()
         except ImpossibleTransition:
             if self._on_impossible == "raise":
                 raise
@@ -365,15 +381,45 @@ class ModelAgent(Agent):
         else:
             self.counts.skip(s, a, to)
             found = found[found >= 0]
-        if len(found):
-            self._trigger.seen_many(self.counts.add_found(found))
-            self._decided = -1
+        while len(found):
+            now = found if self._watch is None else found[: self._until_alarm(found)]
+            self._trigger.seen_many(self.counts.add_found(now))
+            self._decided, found = -1, found[len(now) :]
+            if self._alarm:
+                self._start_anew()
         return odd
+
+    @property
+    def restarts(self) -> list[int]:
+        """After how many observations it has started anew (restart="on-alarm")."""
+        return [] if self._watch is None else list(self._watch.restarts)
+
+    def _until_alarm(self, found: Ints) -> int:
+        """How many of those transitions the watch takes before it alarms, that one included; all, where it does not."""
+        watch = self._watch
+        assert watch is not None
+        for i, transition in enumerate(found.tolist()):
+            if watch.seen(transition):
+                self._alarm = True
+                return i + 1
+        return len(found)
+
+    def _start_anew(self) -> None:
+        """Forget all that was observed before the mix changed."""
+        given, wide, watch, decisions = self._given, self._wide, self._watch, self.decisions
+        assert watch is not None
+        kept = watch.restart()
+        type(self).__init__(self, self.mdp, **self.settings)
+        self._given, self._wide, self._watch, self.decisions = given, wide, watch, decisions
+        if len(kept):
+            self._trigger.seen_many(self.counts.add_found(kept))
 
     def _widen(self, pairs: Ints) -> None:
         """Go on with a model that gives those pairs a small chance of anything, and with all that was counted."""
-        given, wide = self._given, sorted({*self._wide, *pairs.tolist()})
+        given, wide, watch = self._given, sorted({*self._wide, *pairs.tolist()}), self._watch
         counts, decisions = self.counts, self.decisions
         type(self).__init__(self, widened(given, wide), **self.settings)
+        if self._watch and watch:  # it looks for changes from here on
+            self._watch.steps, self._watch.restarts = watch.steps, watch.restarts
         self._given, self._wide, self.decisions = given, wide, decisions
         self._trigger.seen_many(self.counts.continue_from(counts))

@@ -31,6 +31,7 @@ from vbmle.agents.information_ratio import PosteriorDraws
 from vbmle.common.files import Snapshot
 from vbmle.common.validation import Floats, Ints, index, non_negative, positive_integer
 from vbmle.estimation.candidates import make_solver
+from vbmle.estimation.change_point import Restart
 from vbmle.estimation.forgetting import Forget
 from vbmle.estimation.maximiser import goal
 from vbmle.model.mdp import LinearMixtureMDP
@@ -77,6 +78,7 @@ class InformedVBMLE(ModelAgent):
         seed: int = 0,
         on_impossible: OnImpossible = "raise",
         forget: Forget = None,
+        restart: Restart = None,
     ) -> None:
         weights = [non_negative(f"multiples[{k}]", c) for k, c in enumerate(multiples)]
         if not weights:
@@ -91,6 +93,7 @@ class InformedVBMLE(ModelAgent):
             seed=index("seed", seed, 2**63),
             on_impossible=on_impossible,
             forget=forget,
+            restart=restart,
         )
         self._proposers = Proposers(mdp, len(weights), seed)
         self._draws = PosteriorDraws(mdp, draws, fresh, thinning, seed)

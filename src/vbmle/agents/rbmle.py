@@ -32,6 +32,7 @@ from vbmle.agents.triggers import UPDATES, Update, VisitsDoubled
 from vbmle.agents.tuning import BIAS_SCALE
 from vbmle.common.validation import Floats, Ints, one_of
 from vbmle.core.tabular import RewardBiasedRows
+from vbmle.estimation.change_point import Restart
 from vbmle.estimation.forgetting import Forget
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.planning.planner import uses_factors
@@ -65,6 +66,8 @@ class RBMLE(ModelAgent):
         from it, or give its pair (s, a) a small chance of anything from then on.
     forget : float or {"window": int}, optional
         How old observations fade: a half-life in steps, or a window of the last ones. By default none is forgotten.
+    restart : {"on-alarm"}, optional
+        Start anew, with the observations since the change, when a test finds that the mix has changed.
 
     Raises
     ------
@@ -90,6 +93,7 @@ class RBMLE(ModelAgent):
         update: Update = "doubling",
         on_impossible: OnImpossible = "raise",
         forget: Forget = None,
+        restart: Restart = None,
     ) -> None:
         one_of("update", update, UPDATES)
         self._schedule = BiasSchedule(bias, bias_scale)
@@ -100,6 +104,7 @@ class RBMLE(ModelAgent):
             update=update,
             on_impossible=on_impossible,
             forget=forget,
+            restart=restart,
         )
         self._rows = RewardBiasedRows(mdp.core, uses_factors(mdp), TOLERANCE, ITERATIONS)
         self.p: Floats = self._rows.p

@@ -5,7 +5,7 @@
     models_from_logs    tables with the columns s, a, s_next: one base model for each, by frequencies
     read_log            such a log as arrays, for `Agent.observe_many`
 
-A `path` is that of a CSV or Parquet file, or a polars or pandas frame (`vbmle.model.tables`). Each of the first three
+A `path` is that of a CSV or Parquet file, or a polars or pandas frame (`vbmle.model.frames`). Each of the first three
 gives a list of sparse models (S*A, S) for `LinearMixtureMDP.from_models`, with the names that the source has for
 models, states and actions (`naming.NamedModels`). From logs,
 
@@ -28,10 +28,10 @@ from scipy import sparse
 from vbmle.common import validation
 from vbmle.common.files import UNREADABLE
 from vbmle.common.validation import Among, Floats, Ints
-from vbmle.model import tables
+from vbmle.model import frames
+from vbmle.model.frames import PathLike, Size, Source
 from vbmle.model.naming import NamedModels, Names
 from vbmle.model.rounded_rows import ROUNDED
-from vbmle.model.tables import PathLike, Size, Source
 
 UNSEEN = ("refuse", "stay", "uniform")
 
@@ -72,15 +72,15 @@ def models_from_table(path: Source, states: Size = None, actions: Size = None) -
     than the largest that occurs, or list their names in the order you want. Every model needs every pair (s, a). Rows
     that sum to 1 up to rounding stay as they are: `LinearMixtureMDP.from_models` says what becomes of them.
     """
-    tables.sizes(states, actions)
-    read = tables.read(path, ("s", "a", "s_next", "p"))
-    (s, to), state_names = tables.numbers(read, ("s", "s_next"), states, [])
-    (a,), action_names = tables.numbers(read, ("a",), actions, [])
-    p = tables.probabilities(read)
+    frames.sizes(states, actions)
+    read = frames.read(path, ("s", "a", "s_next", "p"))
+    (s, to), state_names = frames.numbers(read, ("s", "s_next"), states, [])
+    (a,), action_names = frames.numbers(read, ("a",), actions, [])
+    p = frames.probabilities(read)
     if not state_names:
-        tables.require_from_zero(read.name, "states", [s])
+        frames.require_from_zero(read.name, "states", [s])
     if not action_names:
-        tables.require_from_zero(read.name, "actions", [a])
+        frames.require_from_zero(read.name, "actions", [a])
     labels = read.frame["model"].to_list() if "model" in read.frame.columns else ["model"] * len(p)
     if None in labels:
         raise ValueError(f"{read.name}, row {labels.index(None) + 1}: model is None; it needs a name")
@@ -121,20 +121,20 @@ def models_from_logs(
     """
     validation.one_of("unseen", unseen, UNSEEN)
     extra = validation.non_negative("smoothing", smoothing)
-    tables.sizes(states, actions)
+    frames.sizes(states, actions)
     if isinstance(paths, str | os.PathLike) or hasattr(paths, "columns") or not len(paths):
         raise ValueError("paths needs a list of files or frames, one for each base model")
     steps, called = [], []
     state_names: list[str] = []
     action_names: list[str] = []
     for path in paths:
-        table = tables.read(path, tables.READABLE)
-        (s, to), state_names = tables.numbers(table, ("s", "s_next"), states, state_names)
-        (a,), action_names = tables.numbers(table, ("a",), actions, action_names)
+        table = frames.read(path, frames.READABLE)
+        (s, to), state_names = frames.numbers(table, ("s", "s_next"), states, state_names)
+        (a,), action_names = frames.numbers(table, ("a",), actions, action_names)
         steps.append((s, a, to))
         called.append(table.name)
     if unseen == "refuse" and not state_names:
-        tables.require_from_zero(called[0], "states", _ends(steps))
+        frames.require_from_zero(called[0], "states", _ends(steps))
     size = _size(states, state_names, *_ends(steps))
     count = _size(actions, action_names, *(a for _, a, _ in steps))
     shape = (size * count, size)
@@ -152,10 +152,10 @@ def read_log(path: Source, states: Size = None, actions: Size = None) -> tuple[A
 
     Names stay names, which `observe_many` takes, unless `states` or `actions` lists them: then they become numbers.
     """
-    tables.sizes(states, actions)
-    table = tables.read(path, tables.READABLE)
-    (s, to), state_names = tables.numbers(table, ("s", "s_next"), states, [])
-    (a,), action_names = tables.numbers(table, ("a",), actions, [])
+    frames.sizes(states, actions)
+    table = frames.read(path, frames.READABLE)
+    (s, to), state_names = frames.numbers(table, ("s", "s_next"), states, [])
+    (a,), action_names = frames.numbers(table, ("a",), actions, [])
     if state_names and states is None:
         s, to = (np.array(state_names)[column] for column in (s, to))
     return s, np.array(action_names)[a] if action_names and actions is None else a, to

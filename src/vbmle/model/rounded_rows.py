@@ -20,7 +20,7 @@ ROUNDED = 1e-4
 """Rows that miss 1 by less, as float32 or a few printed digits do, are divided by their sum, with a warning."""
 
 TWINS = 1e-3
-"""Base models that differ by less in every probability are nearly equal: it takes millions of steps to tell them apart."""
+"""Base models that differ by less in every probability are nearly equal: it takes long to tell them apart."""
 
 FIRST_LOOK = 1000
 """Probabilities that are compared at first; only models that agree on these are compared in all."""
