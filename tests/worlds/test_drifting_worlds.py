@@ -49,7 +49,8 @@ def test_the_truth_that_moves_is_what_distances_are_taken_from():
     world = suppliers(every=20)
     agent = vbmle.VBMLE(world.mdp)
     history = vbmle.simulate(agent, world, 40, record=["thetas", "distance"])
-    assert history.thetas is not None and history.distance is not None
+    assert history.thetas is not None
+    assert history.distance is not None
     truth = np.array([world.at(t).theta for t in range(40)])
     np.testing.assert_allclose(history.distance, ((history.thetas - truth) ** 2).sum(axis=1), atol=1e-12)
 
