@@ -58,6 +58,7 @@ class Oracle(Agent):
         """There is nothing to learn."""
         if more or named:
             refuse_more(self, state, action, next_state, *more, **named)
+        self._require_transition(state, action, next_state)
 
     def _outcome(self) -> Decision:
         fine, error = self._plan.converged, self._plan.error_bound

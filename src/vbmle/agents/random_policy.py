@@ -56,6 +56,7 @@ class Random(Agent):
         """Nothing is learnt; the next policy is drawn."""
         if more or named:
             refuse_more(self, state, action, next_state, *more, **named)
+        self._require_transition(state, action, next_state)
         self._steps += 1
         self._policy = self._draw()
 

@@ -28,6 +28,9 @@ Source: TypeAlias = Any
 Size: TypeAlias = int | Sequence[str] | None
 """How many states or actions there are, or their names in order; None to take both from the table."""
 
+MOST_STATES = 10**8
+"""State and action numbers above this are taken for something else, an identifier or a time."""
+
 READABLE = ("s", "a", "s_next")
 
 
@@ -74,7 +77,7 @@ def read(source: Source, needed: tuple[str, ...]) -> Table:
 
 def _read_file(path: PathLike) -> Table:
     import polars
-    from polars.exceptions import PolarsError
+    from polars.exceptions import PanicException, PolarsError
 
     readers: dict[str, Any] = {
         ".csv": lambda: polars.read_csv(Path(path), infer_schema=False),
@@ -87,8 +90,9 @@ def _read_file(path: PathLike) -> Table:
         raise FileNotFoundError(f"there is no file {path}")
     try:
         return Table(str(path), readers[suffix]())
-    except (PolarsError, OSError) as error:
-        raise ValueError(f"{path} cannot be read as {suffix[1:]}: {str(error).splitlines()[0]}") from error
+    except (PolarsError, PanicException, OSError) as error:
+        first = (str(error).splitlines() or [type(error).__name__])[0]
+        raise ValueError(f"{path} cannot be read as {suffix[1:]}: {first}") from error
 
 
 def _frame(source: Any) -> polars.DataFrame:
@@ -168,7 +172,7 @@ def _whole(table: Table, name: str, size: int | None) -> Ints:
     import polars
 
     column = table.frame[name]
-    text = column.dtype == polars.String
+    text = _require_plain(table, column)
     read = (column.str.strip_chars() if text else column).cast(polars.Int64, strict=False)
     same = read == column.cast(polars.Float64, strict=False)  # 1.5 is cut to 1 by the cast
     good = read.is_not_null() & same.fill_null(False) & (read >= 0).fill_null(False)
@@ -180,7 +184,22 @@ def _whole(table: Table, name: str, size: int | None) -> Ints:
         from_one = size is not None and read[i] == size and read.min() == 1
         hint = " (it looks numbered from 1: subtract 1)" if from_one else ""
         raise ValueError(f"{table.name}, row {i + 1}: {name} is {column[i]!r}; it needs {rule}{hint}")
-    return read.to_numpy().astype(np.int64)
+    found = read.to_numpy().astype(np.int64)
+    if size is None and found.max() >= MOST_STATES:
+        i = int(found.argmax())
+        raise ValueError(
+            f"{table.name}, row {i + 1}: {name} is {found[i]}; numbers from 0 to {MOST_STATES - 1} are used"
+        )
+    return found
+
+
+def _require_plain(table: Table, column: polars.Series) -> bool:
+    """Whether a column holds text; refused where it holds neither text nor numbers."""
+    import polars
+
+    if column.dtype != polars.String and not column.dtype.is_numeric():
+        raise ValueError(f"{table.name}: the column {column.name} holds {column.dtype}; it needs numbers")
+    return bool(column.dtype == polars.String)
 
 
 def require_from_zero(where: str, what: str, columns: Sequence[Ints]) -> None:
@@ -197,7 +216,7 @@ def probabilities(table: Table) -> Floats:
     import polars
 
     column = table.frame["p"]
-    text = column.dtype == polars.String
+    text = _require_plain(table, column)
     p = (column.str.strip_chars() if text else column).cast(polars.Float64, strict=False)
     good = (p.is_finite() & (p >= 0.0) & (p <= 1.0)).fill_null(False)
     if not good.all():

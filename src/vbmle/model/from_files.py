@@ -26,6 +26,7 @@ import numpy as np
 from scipy import sparse
 
 from vbmle.common import validation
+from vbmle.common.archive import read_arrays
 from vbmle.common.files import UNREADABLE
 from vbmle.common.validation import Among, Floats, Ints
 from vbmle.model import frames
@@ -39,12 +40,12 @@ UNSEEN = ("refuse", "stay", "uniform")
 def models_from_npz(path: PathLike) -> NamedModels:
     """Every array (S, A, S) of an .npz file as a base model, in the order of the file."""
     try:
-        with np.load(path, allow_pickle=False) as file:
-            arrays = {name: np.asarray(file[name]) for name in file.files}
+        arrays = read_arrays(path)
     except FileNotFoundError:
         raise
     except UNREADABLE as error:
-        raise ValueError(f"{path} is not an .npz file of plain arrays") from error
+        why = f" ({error})"[:200] if isinstance(error, ValueError) and str(error).isprintable() else ""
+        raise ValueError(f"{path} is not an .npz file of plain arrays{why}") from error
     if not arrays:
         raise ValueError(f"{path} holds no array; it needs one for each base model")
     models: list[sparse.csr_array] = []
