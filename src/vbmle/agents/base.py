@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from vbmle.agents.decision import Decision
+from vbmle.agents.recount import MODEL_CHANGED, places, recount
 from vbmle.agents.triggers import EveryStep, Trigger
 from vbmle.agents.tuning import Knob
 from vbmle.common import saved_checks
@@ -260,12 +261,26 @@ class Agent(ABC):
             "settings": kept,
             "functions": functions,
             "widened": self._wide,
+            "shape": [self.mdp.num_states, self.mdp.num_actions],
         }
-        save_npz(path, {"meta": np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8), **self.snapshot()})
+        where = {"where": places(self.counts)} if isinstance(self, ModelAgent) else {}
+        text = np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8)
+        save_npz(path, {"meta": text, **where, **self.snapshot()})
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], mdp: LinearMixtureMDP, **functions: Any) -> Self:
-        """Rebuild a saved agent on the same model; settings that are functions must be given again by name."""
+    def load(
+        cls,
+        path: str | os.PathLike[str],
+        mdp: LinearMixtureMDP,
+        model_changed: Annotated[str, Among(MODEL_CHANGED)] = "refuse",
+        **functions: Any,
+    ) -> Self:
+        """Rebuild a saved agent on the same model; settings that are functions must be given again by name.
+
+        model_changed: what to do where the model is another one, say with a corrected reward. "refuse" it, or
+        "recount": what was counted carries over, for agents that learn from counts (`vbmle.agents.recount`).
+        """
+        one_of("model_changed", model_changed, MODEL_CHANGED)
         if isinstance(path, LinearMixtureMDP):
             raise ValueError(f"the arguments of load are swapped; it needs {cls.__name__}.load(path, mdp)")
         _require_model(f"{cls.__name__}.load", mdp)
@@ -279,8 +294,17 @@ class Agent(ABC):
             raise ValueError(f"{path} is a damaged agent file: {error}") from error
         if kind != cls.__name__:
             raise ValueError(f"{path} holds a {kind[:40]}; load it with {kind[:40]}.load")
-        if model != mdp.fingerprint():
+        changed, where = model != mdp.fingerprint(), snapshot.pop("where", None)
+        if changed and model_changed == "refuse":
             raise ValueError(f"{path} was saved on another model ({model[:40]}, not {mdp.fingerprint()})")
+        if changed and not _learns_from_counts(cls):
+            raise ValueError(f"{kind} learns from more than counts; model_changed='recount' is not for it")
+        shape = [mdp.num_states, mdp.num_actions]
+        if changed and (where is None or meta.get("shape") != shape):
+            rule = (
+                "it needs a file that says (states, actions) of the model it was saved on, and the same now"
+            )
+            raise ValueError(f"{path} cannot be recounted on (states, actions) = {tuple(shape)}; {rule}")
         missing = [str(name)[:40] for name in given_again if name not in functions]
         if missing:
             raise ValueError(
@@ -293,10 +317,20 @@ class Agent(ABC):
         try:
             agent = cls(widened(mdp, wide) if wide else mdp, **settings, **functions)
             agent._given, agent._wide = mdp, wide
-            agent.restore(snapshot)
+            if changed and where is not None and isinstance(agent, ModelAgent):
+                recount(agent, snapshot, where)
+            else:
+                agent.restore(snapshot)
+        except ImpossibleTransition as error:
+            raise ImpossibleTransition(f"{path}: {error}") from error
         except (KeyError, ValueError, TypeError, ArithmeticError, MemoryError) as error:
             raise ValueError(f"{path} is a damaged agent file: {error}") from error
         return agent
+
+
+def _learns_from_counts(cls: type[Agent]) -> bool:
+    """Whether counts are all that observations leave behind."""
+    return issubclass(cls, ModelAgent) and cls.observe is ModelAgent.observe
 
 
 def refuse_more(agent: object, *given: Any, **named: Any) -> None:
