@@ -357,6 +357,14 @@ class LinearMixtureMDP:
             raise ValueError(f"theta lies outside the feasible set by {amount:.3g}: {where}")
         return array
 
+    def in_units(self, V: ArrayLike) -> Floats:
+        """Values of the reward that is planned with, V (S,) or Q (S, A), in the units of your reward (euros, say).
+
+        The same where rewards were given in [0, 1]; else r was mapped, and V with it.
+        """
+        shift = self.reward_offset / (1.0 - self.discount)
+        return np.asarray(V, dtype=np.float64) * self.reward_scale + shift
+
     def state_number(self, state: int | str, what: str = "state") -> int:
         """The number of a state, given by number or by name."""
         return naming.number_of(what, state, self.names.states, self.num_states)

@@ -33,7 +33,7 @@ class Outcomes:
 
     def value(self, V: float) -> float:
         """A value of the planner in the user's units."""
-        return V * self.mdp.reward_scale + self.mdp.reward_offset / (1.0 - self.mdp.discount)
+        return float(self.mdp.in_units(V))
 
     def state(self, given: int | str, where: str = "state") -> int:
         """A state by number or by name."""
