@@ -21,6 +21,7 @@ from vbmle.agents.informed_vbmle import reward_range
 from vbmle.agents.posterior import MOST_DRAWS, MOST_THINNING, Sampler, sampler_for
 from vbmle.agents.triggers import UPDATES, EveryObservation, InformationGrown, Update
 from vbmle.common.validation import Floats, Ints, at_most, index, non_negative, one_of
+from vbmle.estimation.change_point import Restart
 from vbmle.estimation.forgetting import Forget
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.planning.planner import make_planner
@@ -46,6 +47,7 @@ class FeelGoodSampling(ModelAgent):
         seed: int = 0,
         on_impossible: OnImpossible = "raise",
         forget: Forget = None,
+        restart: Restart = None,
     ) -> None:
         require_convex(type(self).__name__, mdp)
         super().__init__(
@@ -57,6 +59,7 @@ class FeelGoodSampling(ModelAgent):
             seed=index("seed", seed, 2**63),
             on_impossible=on_impossible,
             forget=forget,
+            restart=restart,
         )
         self._sampler: Sampler = sampler_for(mdp, thinning)
         self._trigger = InformationGrown(mdp, ridge=1.0) if update == "doubling" else EveryObservation()

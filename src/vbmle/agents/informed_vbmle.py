@@ -47,6 +47,7 @@ from vbmle.common.validation import (
     positive_integer,
 )
 from vbmle.estimation.candidates import make_solver
+from vbmle.estimation.change_point import Restart
 from vbmle.estimation.forgetting import Forget
 from vbmle.estimation.maximiser import goal
 from vbmle.model.mdp import LinearMixtureMDP
@@ -106,6 +107,7 @@ class InformedVBMLE(ModelAgent):
         seed: int = 0,
         on_impossible: OnImpossible = "raise",
         forget: Forget = None,
+        restart: Restart = None,
     ) -> None:
         weights = [non_negative(f"multiples[{k}]", c) for k, c in enumerate(multiples)]
         if not weights:
@@ -122,6 +124,7 @@ class InformedVBMLE(ModelAgent):
             seed=index("seed", seed, 2**63),
             on_impossible=on_impossible,
             forget=forget,
+            restart=restart,
         )
         self._proposers = Proposers(mdp, len(weights), seed)
         self._draws = PosteriorDraws(mdp, draws, fresh, thinning, seed)

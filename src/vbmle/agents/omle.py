@@ -28,6 +28,7 @@ from vbmle.agents.decision import Decision
 from vbmle.agents.tuning import Knob
 from vbmle.common.validation import Floats, Ints, fraction, index, non_negative
 from vbmle.estimation.candidates import make_solver
+from vbmle.estimation.change_point import Restart
 from vbmle.estimation.forgetting import Forget
 from vbmle.estimation.maximiser import goal
 from vbmle.model.mdp import LinearMixtureMDP
@@ -62,6 +63,7 @@ class OMLE(ModelAgent):
         seed: int = 0,
         on_impossible: OnImpossible = "raise",
         forget: Forget = None,
+        restart: Restart = None,
     ) -> None:
         super().__init__(
             mdp,
@@ -71,6 +73,7 @@ class OMLE(ModelAgent):
             seed=index("seed", seed, 2**63),
             on_impossible=on_impossible,
             forget=forget,
+            restart=restart,
         )
         self._likely = make_solver(mdp, seed=seed)
         self._likely.plan()

@@ -39,7 +39,8 @@ class Plan:
     """An optimal policy for one theta.
 
     V (S,), Q (S, A) and the greedy policy (S,); `error_bound` bounds |V - V*|, and `converged` says whether
-    it is within the tolerance asked for.
+    it is within the tolerance asked for. These are values of the reward in [0, 1] that is planned with; `value`,
+    `action_value` and `value_error` are the same in the units of your reward, where that was mapped to [0, 1].
     """
 
     V: Floats
@@ -47,6 +48,22 @@ class Plan:
     policy: Ints
     error_bound: float
     converged: bool
+    mdp: LinearMixtureMDP | None = None
+
+    @property
+    def value(self) -> Floats:
+        """V in the units of your reward, (S,)."""
+        return self.V if self.mdp is None else self.mdp.in_units(self.V)
+
+    @property
+    def action_value(self) -> Floats:
+        """Q in the units of your reward, (S, A)."""
+        return self.Q if self.mdp is None else self.mdp.in_units(self.Q)
+
+    @property
+    def value_error(self) -> float:
+        """The error bound in the units of your reward."""
+        return self.error_bound * (1.0 if self.mdp is None else self.mdp.reward_scale)
 
 
 def plan(mdp: LinearMixtureMDP, theta: ArrayLike, tolerance: float = 1e-8, method: str = "auto") -> Plan:
@@ -88,7 +105,7 @@ def plan(mdp: LinearMixtureMDP, theta: ArrayLike, tolerance: float = 1e-8, metho
     least = rounding(mdp)
     error = planner.optimal() if factors else max(planner.iterate(max(tolerance, least)), least)
     left_out = mdp.transitions.left_out * float(np.abs(point).sum()) / (1.0 - mdp.discount) ** 2
-    return _settled(planner, error + left_out, tolerance)
+    return _settled(mdp, planner, error + left_out, tolerance)
 
 
 def plan_known(
@@ -197,7 +214,7 @@ def value_iteration(
         error = max(error, rounding(mdp))
         if sweeps is None and error <= max(tolerance, rounding(mdp)):
             break
-    return _settled(planner, float(error), tolerance)
+    return _settled(mdp, planner, float(error), tolerance)
 
 
 def evaluate(mdp: LinearMixtureMDP, theta: ArrayLike, policy: ArrayLike) -> Floats:
@@ -269,7 +286,7 @@ def _require_tolerance(tolerance: float) -> None:
         raise ValueError(f"tolerance is {tolerance}; it needs a positive finite number")
 
 
-def _settled(planner: Planner, error: float, tolerance: float) -> Plan:
+def _settled(mdp: LinearMixtureMDP, planner: Planner, error: float, tolerance: float) -> Plan:
     """The plan that a planner holds, the lowest action chosen among those that tie."""
     planner.settle()
-    return Plan(planner.V.copy(), planner.Q.copy(), planner.policy.copy(), error, error <= tolerance)
+    return Plan(planner.V.copy(), planner.Q.copy(), planner.policy.copy(), error, error <= tolerance, mdp)
