@@ -31,12 +31,12 @@ OUTCOME = ("status", "converged", "residual", "gap", "upper_bound")
 def check_agent(
     make_agent: Callable[[LinearMixtureMDP], Any], world: World | None = None, steps: int = 200, seed: int = 0
 ) -> None:
-    """Run an agent through the contract; AssertionError says what is broken, and in which step.
+    """Run an agent through the contract that the rest of the package relies on.
 
-    `make_agent(mdp)` returns a fresh agent, always the same. Checked in a small world (or in yours):
+    Checked in a small world (or in yours):
 
     - `act(state)` is a whole number in range, and asking again before `observe` changes nothing;
-    - `policy` is an (S,) array of whole numbers in range, and the action is what it says; an agent that has
+    - `policy` is an (S,) array of whole numbers in range, and the action agrees with it; an agent that has
       `randomised = True` is excused from this and from asking again;
     - `observe` returns None, and the model is left as it was;
     - two fresh agents behave the same;
@@ -46,7 +46,28 @@ def check_agent(
     - where there is `save`, an agent loaded half-way goes on exactly as if it had never stopped;
     - where there is `observe_many`, it is the same as observing one by one;
     - where there are `counts`, an impossible transition is refused with a ValueError and nothing is lost, unless the
-      agent's setting `on_impossible` says that it is skipped, as if it had not been, or that the model is widened.
+      agent's setting `on_impossible` says that it is skipped, as if it had not occurred, or that the model is widened.
+
+    Parameters
+    ----------
+    make_agent : function
+        `make_agent(mdp)` returns a fresh agent, always the same.
+    world : World, optional
+        Where to check; by default a river of four states.
+    steps : int, default 200
+        How long to play.
+    seed : int, default 0
+        The luck of the world.
+
+    Raises
+    ------
+    AssertionError
+        If something is broken; the message says what, and in which step.
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> vbmle.testing.check_agent(vbmle.MaximumLikelihood, steps=20)
     """
     world = riverswim(length=4, features="mixture") if world is None else world
     uniforms = np.random.default_rng(np.random.SeedSequence(seed)).random(steps + 1).tolist()
@@ -229,7 +250,15 @@ def _snapshot(mdp: LinearMixtureMDP) -> dict[str, object]:
 
 
 def example_models() -> dict[str, World]:
-    """A small world for every kind of model and of feasible set, by name."""
+    """A small world for every kind of model and of feasible set, by name.
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> worlds = vbmle.testing.example_models()
+    >>> worlds["p_min"].mdp.p_min
+    0.01
+    """
     a, b, c = _random_models(4, 2, 3)
     half = np.full((4, 2), 0.5)
     simplex = [0.5, 0.3, 0.2]

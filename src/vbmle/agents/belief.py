@@ -24,11 +24,26 @@ TAIL = 0.05
 
 @dataclass(frozen=True, eq=False)
 class Belief:
-    """What is believed of theta.
+    """What an agent believes about theta, as `Agent.belief` returns it.
 
-    mean : (d,) the posterior mean of each weight; where theta is one of the candidates, their probabilities.
-    low, high : (d,) between which each weight lies with probability 90%, 5% on either side.
-    probability : (d,) the posterior of each candidate, for models with domain "vertices"; else None.
+    Attributes
+    ----------
+    mean : (d,) array
+        The posterior mean of each weight; where theta is one of the candidates, their probabilities.
+    low : (d,) array
+        Each weight lies below with probability 5%.
+    high : (d,) array
+        Each weight lies above with probability 5%.
+    probability : (d,) array, or None
+        The posterior of each candidate, for models with domain "vertices".
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> agent = vbmle.VBMLE(vbmle.worlds.two_suspects(chance=0.75).mdp)
+    >>> agent.observe(0, 1, 1)
+    >>> agent.belief().probability.round(4).tolist()
+    [0.75, 0.25]
     """
 
     mean: Floats

@@ -45,8 +45,39 @@ LARGEST, SMALLEST = 1e9, 1e-9
 class OMLE(ModelAgent):
     """Plays the best policy of the most valuable theta whose likelihood is within beta of the best.
 
-    delta : the chance, in the paper's argument, that the set misses the truth; it enters beta. radius_scale :
-    multiplies beta. ridge : as in `VBMLE`.
+    Parameters
+    ----------
+    mdp : LinearMixtureMDP
+        What is known. The agent never sees the hidden theta.
+    radius_scale : float, default 1.0
+        Multiplies beta, the width of the set (nats); at least 0.
+    delta : float, default 0.1
+        The probability, in the paper's argument, that the set misses the truth; it enters beta. In (0, 1).
+    ridge : float, default 1.0
+        lambda of the penalty lambda/2 |theta|^2 that is subtracted from the log-likelihood; at least 0. It matters
+        while data are few.
+    seed : int, default 0
+        Seeds everything that the agent draws for itself: the order of
+        the starts of the search. The world's luck has its own seed.
+    on_impossible : {"raise", "skip", "widen"}, default "raise"
+        What to do with an observed transition that the model calls impossible: refuse it, note it without learning
+        from it, or give its pair (s, a) a small chance of anything from then on.
+    forget : float or {"window": int}, optional
+        How old observations fade: a half-life in steps, or a window of the last ones. By default none is forgotten.
+
+    Raises
+    ------
+    ValueError
+        If a setting is out of range; the message names it and what it needs.
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> world = vbmle.worlds.riverswim(features="mixture")
+    >>> agent = vbmle.OMLE(world.mdp, radius_scale=0.1)
+    >>> history = vbmle.simulate(agent, world, horizon=20)
+    >>> world.mdp.contains(agent.theta), agent.policy.tolist()
+    (True, [1, 1, 1, 1, 1, 1])
     """
 
     label = "OMLE"

@@ -43,16 +43,43 @@ VALUE_ROUNDS = 60
 
 @dataclass(frozen=True, eq=False)
 class Confidence:
-    """What holds for every theta of a set that has the truth in it with probability at least 1 - delta.
+    """What holds for every theta of a set that contains the truth with probability at least 1 - delta.
 
-    V_low, V_high : (S,) bounds on V*, in the units of your reward.
-    loss : a bound on V* - V^policy in the states that matter (those that `state` can lead to; all without one), in
+    Attributes
+    ----------
+    policy : (S,) integer array
+        The policy that is judged.
+    V_low : (S,) array
+        A lower bound on V*, in the units of your reward.
+    V_high : (S,) array
+        An upper bound on V*, in the same units.
+    loss : float
+        A bound on V* - V^policy in the states that matter (those that `state` can lead to; by default all), in
         the same units.
-    certified : the policy is optimal there for every theta of the set; then `loss` is 0.
-    rivals : (S, A), the actions that may be better than the policy's for some theta of the set.
-    theta, threshold : the most likely theta, and how much less likely the set reaches.
-    empty : whether no theta is left: the model is wrong, or delta has happened. Then nothing is proved: the bounds are
-        those of the rewards alone, and every action is a rival.
+    certified : bool
+        The policy is optimal there for every theta of the set; then `loss` is 0.
+    rivals : (S, A) boolean array
+        The actions that may be better than the policy's for some theta of the set.
+    theta : (d,) array
+        The most likely theta.
+    threshold : float
+        How far below its log-likelihood the set reaches.
+    delta : float
+        The probability with which the set may miss the truth.
+    empty : bool
+        Whether no theta fits the data at this level: either an event of probability at most delta has occurred, or the
+        model is misspecified. Then nothing is proved: the bounds are those of the rewards alone, and every action is a
+        rival.
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> world = vbmle.worlds.riverswim(features="mixture")
+    >>> agent = vbmle.VBMLE(world.mdp)
+    >>> history = vbmle.simulate(agent, world, horizon=200)
+    >>> found = agent.confidence(delta=0.05)
+    >>> found.empty, found.delta, bool((found.V_low <= found.V_high).all())
+    (False, 0.05, True)
     """
 
     policy: Ints
@@ -74,7 +101,35 @@ class Confidence:
 def confidence(
     counts: TransitionCounts, policy: ArrayLike, delta: float = 0.1, state: int | None = None
 ) -> Confidence:
-    """What the counts prove about V* and about a policy, at confidence 1 - delta, at all times at once."""
+    """What the counts prove about V* and about a policy, at confidence 1 - delta, at all times at once.
+
+    Parameters
+    ----------
+    counts : TransitionCounts
+        What was observed.
+    policy : (S,) integer array
+        The policy to judge.
+    delta : float, default 0.1
+        The probability with which the statement may ever be wrong, in (0, 1).
+    state : int, optional
+        Judge only the states that can be reached from here; all by default.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range, or the model is too large for exact bounds.
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> world = vbmle.worlds.riverswim(features="mixture")
+    >>> agent = vbmle.VBMLE(world.mdp)
+    >>> history = vbmle.simulate(agent, world, horizon=200)
+    >>> found = vbmle.theory.confidence(agent.counts, agent.policy)
+    >>> low, high = found.interval(0)
+    >>> bool(low <= vbmle.plan(world.mdp, world.theta).V[0] <= high)
+    True
+    """
     if counts.mdp.domain == "vertices":
         return _among_candidates(counts, policy, validation.fraction("delta", delta), state)
     return certify(likelihood_set(counts, delta), policy, delta, state)
@@ -111,7 +166,32 @@ def _nothing(
 def certify(
     likely: LikelihoodSet, policy: ArrayLike, delta: float = 0.1, state: int | None = None
 ) -> Confidence:
-    """The same for a set at hand."""
+    """What a set of likely thetas proves about V* and about a policy.
+
+    Parameters
+    ----------
+    likely : LikelihoodSet
+        From `likelihood_set` or `Prequential.set`.
+    policy : (S,) integer array
+        The policy to judge.
+    delta : float, default 0.1
+        The probability with which the set may miss theta*, as it was made with.
+    state : int, optional
+        Judge only the states that can be reached from here; all by default.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range, or the model is too large for exact bounds.
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> world = vbmle.worlds.riverswim(features="mixture")
+    >>> likely = vbmle.theory.likelihood_set(vbmle.TransitionCounts(world.mdp))
+    >>> vbmle.theory.certify(likely, policy=[1, 1, 1, 1, 1, 1]).certified  # nothing was seen yet
+    False
+    """
     mdp = likely.mdp
     chosen = require_policy(mdp, policy)
     if mdp.num_states > DENSE_STATES:

@@ -60,10 +60,27 @@ class _Part:
 
 
 class LikelihoodSet:
-    """{theta in P: l(theta) >= level}; `theta` is the most likely one and `threshold` = max l - level.
+    """The set {theta in P: l(theta) >= level}; `theta` is the most likely one and `threshold` = max l - level.
 
     `reach` and `support` bound linear functions over the set, from outside; `probability_reach` bounds
     |p_theta - p| by transition.
+
+    Parameters
+    ----------
+    counts : TransitionCounts
+        What was observed.
+    level : float
+        The least log-likelihood (nats, without ridge) that a theta of the set has.
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> counts = vbmle.TransitionCounts(vbmle.worlds.riverswim(features="mixture").mdp)
+    >>> for next_state in (2, 1, 1, 1):
+    ...     _ = counts.add(1, 1, next_state)
+    >>> found = vbmle.theory.LikelihoodSet(counts, level=-3.0)
+    >>> found.theta.round(3).tolist(), round(found.threshold, 3)
+    ([0.25, 0.75, 0.0], 0.751)
     """
 
     def __init__(self, counts: TransitionCounts, level: float) -> None:
@@ -162,7 +179,30 @@ class LikelihoodSet:
 
 
 def likelihood_set(counts: TransitionCounts, delta: float = 0.1) -> LikelihoodSet:
-    """C_t of the counts: holds theta* at all times at once with probability at least 1 - delta."""
+    """C_t of the counts: it contains theta* at all times at once with probability at least 1 - delta.
+
+    Parameters
+    ----------
+    counts : TransitionCounts
+        What was observed.
+    delta : float, default 0.1
+        The probability with which the set may ever miss theta*, in (0, 1).
+
+    Raises
+    ------
+    ValueError
+        If delta is out of range, or theta is one of the candidates (domain "vertices").
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> world = vbmle.worlds.riverswim(features="mixture")
+    >>> counts = vbmle.TransitionCounts(world.mdp)
+    >>> _ = counts.add(1, 1, 2)
+    >>> found = vbmle.theory.likelihood_set(counts)
+    >>> found.contains(world.theta), found.contains([0.0, 0.0, 1.0])  # the second never moves forward
+    (True, False)
+    """
     if counts.mdp.domain == "vertices":
         raise ValueError(
             "theta is one of the candidates (domain='vertices'): a set of those is in confidence(...)"

@@ -41,7 +41,33 @@ UNSEEN = ("refuse", "stay", "uniform")
 
 
 def models_from_npz(path: PathLike) -> Models:
-    """Every array (S, A, S) of an .npz file as a base model, in the order of the file."""
+    """Every array (S, A, S) of an .npz file as a base model, in the order of the file.
+
+    Parameters
+    ----------
+    path : str or path
+        An .npz file of plain arrays, each a model of its own: [s, a, s'] is the probability of s' after (s, a).
+
+    Returns
+    -------
+    list of sparse arrays (S*A, S)
+        For `LinearMixtureMDP.from_models`.
+
+    Raises
+    ------
+    ValueError
+        If an array is not a model; the message names the file, the array and the rule.
+    FileNotFoundError
+        If there is no such file.
+
+    Examples
+    --------
+    >>> import tempfile, numpy, vbmle
+    >>> path = tempfile.mkdtemp() + "/models.npz"
+    >>> numpy.savez(path, calm=[[[0.9, 0.1]], [[0.5, 0.5]]], busy=[[[0.2, 0.8]], [[0.5, 0.5]]])
+    >>> [model.shape for model in vbmle.models_from_npz(path)]
+    [(2, 2), (2, 2)]
+    """
     try:
         with np.load(path, allow_pickle=False) as file:
             arrays = {name: np.asarray(file[name]) for name in file.files}
@@ -69,10 +95,38 @@ def models_from_npz(path: PathLike) -> Models:
 
 
 def models_from_table(path: PathLike, states: int | None = None, actions: int | None = None) -> Models:
-    """The base models of a table with the columns s, a, s_next, p and, where there are several, model.
+    r"""The base models of a table with the columns s, a, s_next, p and, where there are several, model.
 
-    Models come in the order in which the table first names them. `states` and `actions` are one more than the
-    largest that occurs unless they are given. Every model needs every pair (s, a).
+    Models come in the order in which the table first names them. Every model needs every pair (s, a).
+
+    Parameters
+    ----------
+    path : str or path
+        A .csv or .parquet file, one row per transition. p is its probability.
+    states : int, optional
+        The number of states; by default one more than the largest that occurs.
+    actions : int, optional
+        The number of actions; by default one more than the largest that occurs.
+
+    Returns
+    -------
+    list of sparse arrays (S*A, S)
+        For `LinearMixtureMDP.from_models`.
+
+    Raises
+    ------
+    ValueError
+        If something in the file is wrong; the message names the file, the row and the rule.
+    FileNotFoundError
+        If there is no such file.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile, vbmle
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "coin.csv")
+    >>> _ = path.write_text("s,a,s_next,p\n0,0,0,0.25\n0,0,1,0.75\n1,0,0,1\n")
+    >>> vbmle.models_from_table(path)[0].toarray().tolist()
+    [[0.25, 0.75], [1.0, 0.0]]
     """
     frame = _read(path, ("s", "a", "s_next", "p"))
     where = [_whole(path, frame, name, size) for name, size in _sizes(states, actions)]
@@ -105,10 +159,41 @@ def models_from_logs(
     actions: int | None = None,
     unseen: Annotated[str, Among(UNSEEN)] = "refuse",
 ) -> Models:
-    """One base model for each log of transitions (columns s, a, s_next), by smoothed frequencies.
+    r"""One base model for each log of transitions (columns s, a, s_next), by smoothed frequencies.
 
-    `smoothing` is added to the count of every transition that some log saw. `unseen` says what a pair (s, a) does
-    that no log saw: "refuse" to go on, "stay" where it is, or "uniform" on all states.
+    Parameters
+    ----------
+    paths : list of str or path
+        The logs, .csv or .parquet, one for each base model.
+    smoothing : float, default 1.0
+        Added to the count of every transition that occurs in any of the logs; at least 0.
+    states : int, optional
+        The number of states; by default one more than the largest that occurs.
+    actions : int, optional
+        The number of actions; by default one more than the largest that occurs.
+    unseen : {"refuse", "stay", "uniform"}, default "refuse"
+        What a pair (s, a) does that occurs in no log: "refuse" raises an error, "stay" keeps the state, "uniform"
+        leads to all states alike.
+
+    Returns
+    -------
+    list of sparse arrays (S*A, S)
+        For `LinearMixtureMDP.from_models`.
+
+    Raises
+    ------
+    ValueError
+        If something in the file is wrong; the message names the file, the row and the rule.
+    FileNotFoundError
+        If there is no such file.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile, vbmle
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "monday.csv")
+    >>> _ = path.write_text("s,a,s_next\n0,0,1\n0,0,1\n0,0,0\n1,0,0\n")
+    >>> vbmle.models_from_logs([path], smoothing=0)[0].toarray().round(3).tolist()
+    [[0.333, 0.667], [1.0, 0.0]]
     """
     validation.one_of("unseen", unseen, UNSEEN)
     extra = validation.non_negative("smoothing", smoothing)
@@ -129,7 +214,38 @@ def models_from_logs(
 def read_log(
     path: PathLike, states: int | None = None, actions: int | None = None
 ) -> tuple[Ints, Ints, Ints]:
-    """A log of transitions, CSV or Parquet with the columns s, a, s_next: (states, actions, next_states)."""
+    r"""A log of transitions as three arrays: states, actions, next_states, for `Agent.observe_many`.
+
+    Parameters
+    ----------
+    path : str or path
+        A .csv or .parquet file with the columns s, a, s_next, one row per step.
+    states : int, optional
+        The number of states; numbers from there on are refused.
+    actions : int, optional
+        The number of actions; numbers from there on are refused.
+
+    Returns
+    -------
+    three (T,) integer arrays
+        states, actions, next_states.
+
+    Raises
+    ------
+    ValueError
+        If something in the file is wrong; the message names the file, the row and the rule.
+    FileNotFoundError
+        If there is no such file.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile, vbmle
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "monday.csv")
+    >>> _ = path.write_text("s,a,s_next\n0,1,1\n1,1,2\n")
+    >>> states, actions, next_states = vbmle.read_log(path)
+    >>> next_states.tolist()
+    [1, 2]
+    """
     frame = _read(path, ("s", "a", "s_next"))
     s, a, to = (_whole(path, frame, name, size) for name, size in _sizes(states, actions))
     return s, a, to

@@ -68,8 +68,10 @@ class LinearMixtureMDP:
     allowed : (S, A) boolean array, optional
         The actions that may be taken; all by default. A state needs at least one. What is said of other pairs is
         ignored: their rewards may be NaN.
-    state_names, action_names : sequences of str, optional
-        What they are called in messages; `act` and `observe` of agents take names too.
+    state_names : sequence of str, optional
+        What states are called in messages; `act` and `observe` of agents take names too.
+    action_names : sequence of str, optional
+        The same for actions.
 
     Raises
     ------

@@ -24,7 +24,29 @@ from vbmle.model.mdp import LinearMixtureMDP
 
 
 class Prequential:
-    """Watches transitions one by one; `log_q` is the log-probability that it gave to them in advance."""
+    """Watches transitions one by one; `log_q` is the log-probability that it gave to them in advance.
+
+    Parameters
+    ----------
+    mdp : LinearMixtureMDP
+        The model.
+    ridge : float, default 1.0
+        lambda of the estimate that it predicts with; at least 0.
+
+    Raises
+    ------
+    ValueError
+        If a setting is out of range; the message names it and what it needs.
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> world = vbmle.worlds.riverswim(features="mixture")
+    >>> predictor = vbmle.theory.Prequential(world.mdp)
+    >>> predictor.observe(1, 1, 2)
+    >>> round(predictor.log_q, 4), predictor.set(delta=0.1).contains(world.theta)  # log(1/3)
+    (-1.0986, True)
+    """
 
     def __init__(self, mdp: LinearMixtureMDP, ridge: float = 1.0) -> None:
         self.counts = TransitionCounts(mdp)

@@ -31,13 +31,58 @@ from vbmle.theory.bounds import Constants
 
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """Arrays over t = 1..T; a name that ends in `_bound` bounds the one without.
+    """The quantities of the analysis at t = 1..T, as `trace` returns them; a name in `_bound` bounds the one without.
 
-    theta_mle (T, d); error: |theta* - theta_MLE|^2 in A_t, bounded by beta; z, Delta; X, below X_bound = X_1 +
-    sqrt(2 M_t log(1/delta)) by Azuma; log_ratio: the logarithm of the likelihood-ratio martingale, below
-    log(1/delta) at all times by Ville; log_max_ratio: that of max_theta L_t(theta), a submartingale; slope:
-    <grad l_t(theta_MLE), theta_MLE - theta*>, bounded by beta_prime; norms: sum_{i<=t} |phi_i|^2 in A_i^{-1};
-    regret: of the run.
+    Attributes
+    ----------
+    known : Constants
+        What the bounds depend on.
+    t : (T,) integer array
+        1..T.
+    theta_mle : (T, d) array
+        The most likely theta of each step.
+    error : (T,) array
+        |theta* - theta_MLE|^2 in A_t.
+    error_bound : (T,) array
+        beta_t.
+    z : (T,) array
+        What the newest maximiser gains on the last.
+    Delta : (T,) array
+        The sum of z so far.
+    Delta_bound : (T,) array
+        The bound (22).
+    X : (T,) array
+        The martingale (16).
+    X_bound : (T,) array
+        X_1 + sqrt(2 M_t log(1/delta)), by Azuma's inequality.
+    log_ratio : (T,) array
+        The logarithm of the likelihood-ratio martingale.
+    log_ratio_bound : (T,) array
+        log(1/delta), at all times by Ville's inequality.
+    log_max_ratio : (T,) array
+        The same for max_theta L_t(theta), a submartingale.
+    slope : (T,) array
+        <grad l_t(theta_MLE), theta_MLE - theta*>.
+    slope_bound : (T,) array
+        beta'_t.
+    norms : (T,) array
+        sum_{i<=t} |phi_i|^2 in A_i^{-1}.
+    norms_bound : (T,) array
+        The bound (15).
+    regret : (T,) array
+        Of the run.
+    regret_bound : (T,) array
+        The bound (78).
+    features : (T, d) array
+        phi(s_{t+1}|s_t,a_t).
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> world = vbmle.worlds.riverswim(features="mixture")
+    >>> found = vbmle.theory.trace(vbmle.simulate(vbmle.VBMLE(world.mdp), world, horizon=50))
+    >>> found.A(1).tolist()  # the ridge alone, before anything was seen
+    [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
     """
 
     known: Constants
@@ -77,7 +122,32 @@ class Trace:
 
 
 def trace(history: History, world: World | None = None, ridge: float = 1.0, delta: float = 0.1) -> Trace:
-    """Follow the analysis along a run of `simulate`; `world` only where the history does not know it."""
+    """Follow the analysis along a run of `simulate`.
+
+    Parameters
+    ----------
+    history : History
+        The run.
+    world : World, optional
+        Where it happened; by default the history's own.
+    ridge : float, default 1.0
+        lambda of the penalty, at least 0.
+    delta : float, default 0.1
+        The probability with which the bounds may fail, in (0, 1).
+
+    Raises
+    ------
+    ValueError
+        If neither the history nor you give a world, or a setting is out of range.
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> world = vbmle.worlds.riverswim(features="mixture")
+    >>> found = vbmle.theory.trace(vbmle.simulate(vbmle.VBMLE(world.mdp), world, horizon=50))
+    >>> bool((found.norms <= found.norms_bound).all())
+    True
+    """
     place = world if world is not None else history.world
     if place is None:
         raise ValueError("the history does not know its world; give it: trace(history, world)")

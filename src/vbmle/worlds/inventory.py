@@ -47,9 +47,30 @@ def inventory(
 ) -> LabelledWorld:
     """A shop with lost sales and lead time 1, whose mix of quiet, usual and busy days is hidden; in euros.
 
-    capacity: the most the shelf holds, so there are capacity + 1 states. lot: units per case, an eighth of
-    the capacity by default but at most 5; action a orders a cases. mix: the hidden odds of the three kinds of days;
-    "random" draws them by seed.
+    Parameters
+    ----------
+    capacity : int, default 40
+        The most the shelf holds, so there are capacity + 1 states.
+    lot : int, optional
+        Units per case; action a orders a cases. By default an eighth of the capacity, but at most 5.
+    mix : (3,) array or "random", default (0.1, 0.2, 0.7)
+        The hidden odds of the three kinds of days; "random" draws them by `seed`.
+    seed : int, default 0
+        Seeds the draw of "random"; it has no other effect.
+    discount : float, default 0.95
+        gamma, strictly between 0 and 1.
+
+    Raises
+    ------
+    ValueError
+        If a setting is out of range; the message names it and what it needs.
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> world = vbmle.worlds.inventory(capacity=16)
+    >>> world.mdp.num_states, world.labels.actions
+    (17, ('order 0', 'order 2', 'order 4', 'order 6', 'order 8'))
     """
     capacity = validation.positive_integer("capacity", capacity)
     lot = validation.positive_integer("lot", max(1, min(5, capacity // 8)) if lot is None else lot)

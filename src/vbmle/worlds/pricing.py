@@ -44,8 +44,32 @@ def pricing(
 ) -> LabelledWorld:
     """Seats to sell within a season, whose mix of students, tourists and managers is hidden; in euros.
 
-    State day * (seats + 1) + seats left, so there are (days + 1)(seats + 1) states. Action a asks 40 + 40 a euros. mix:
-    the hidden odds of the three kinds of customers; "random" draws them by seed.
+    State day * (seats + 1) + seats left, so there are (days + 1)(seats + 1) states. Action a asks 40 + 40 a euros.
+
+    Parameters
+    ----------
+    days : int, default 10
+        The length of the season, at least 1.
+    seats : int, default 4
+        How many there are to sell, at least 1.
+    mix : (3,) array or "random", default (0.3, 0.1, 0.6)
+        The hidden odds of the three kinds of customers; "random" draws them by `seed`.
+    seed : int, default 0
+        Seeds the draw of "random"; it has no other effect.
+    discount : float, default 0.98
+        gamma, strictly between 0 and 1.
+
+    Raises
+    ------
+    ValueError
+        If a setting is out of range; the message names it and what it needs.
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> world = vbmle.worlds.pricing(days=5, seats=2)
+    >>> world.mdp.num_states, world.labels.actions[0]
+    (18, '40 euros')
     """
     days = validation.positive_integer("days", days)
     seats = validation.positive_integer("seats", seats)
