@@ -5,6 +5,7 @@ import doctest
 import functools
 import importlib.util
 import inspect
+import json
 import re
 import subprocess
 import sys
@@ -17,6 +18,7 @@ import pytest
 
 import vbmle
 from vbmle.common import validation
+from vbmle.experiments.settings import choices_of
 
 DOCS = Path(__file__).parents[1] / "docs"
 
@@ -109,6 +111,13 @@ def test_reference_states_the_defaults(name: str):
             assert "default" not in text, f"{name}: {key} has no default"
         else:
             assert eval(text.split(", default ")[1]) == default, f"{name}: {key}"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_reference_lists_the_choices(name: str):
+    for key, choices in choices_of(named(name)).items():
+        text = described(name)[key]
+        assert {item for item in choices if json.dumps(item) not in text} == set(), f"{name}: {key}"
 
 
 def refuses(name: str) -> bool:

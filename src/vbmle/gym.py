@@ -65,7 +65,7 @@ def register_all() -> None:
 
 
 class WorldEnv(gymnasium.Env[Any, Any]):
-    """A world as a Gymnasium environment; `gymnasium.make("vbmle/RiverSwim-v0")` makes one too.
+    """A world as a Gymnasium environment; `gymnasium.make("vbmle.gym:vbmle/RiverSwim-v0")` makes one too.
 
     `reset(options={"theta": ...})` changes the hidden truth: numbers, or "random" for a draw that is uniform on the
     feasible set, from the environment's own generator.

@@ -38,9 +38,9 @@ class VBMLE(ModelAgent):
     ----------
     mdp : LinearMixtureMDP
         What is known. The agent never sees the hidden theta.
-    bias : {"sqrt", "log"} or function, default "sqrt"
-        The schedule alpha(t), t = 1, 2, ...: sqrt(t) as in the paper, log(1 + t), which fades sooner, or any
-        function of t that returns a finite number of at least 0.
+    bias : {"sqrt", "log", "constant"} or function, default "sqrt"
+        The schedule alpha(t), t = 1, 2, ...: sqrt(t) as in the paper, log(1 + t), which fades sooner, 1 at all
+        times, as in MEX, or any function of t that returns a finite number of at least 0.
     bias_scale : float, default 1.0
         Multiplies the schedule: log-likelihood (nats) per unit of value. 0 turns exploration off; larger explores more.
     ridge : float, default 1.0
@@ -155,9 +155,9 @@ class ApproximateVBMLE(ModelAgent):
     ----------
     mdp : LinearMixtureMDP
         What is known. The agent never sees the hidden theta.
-    bias : {"sqrt", "log"} or function, default "sqrt"
-        The schedule alpha(t), t = 1, 2, ...: sqrt(t) as in the paper, log(1 + t), which fades sooner, or any
-        function of t that returns a finite number of at least 0.
+    bias : {"sqrt", "log", "constant"} or function, default "sqrt"
+        The schedule alpha(t), t = 1, 2, ...: sqrt(t) as in the paper, log(1 + t), which fades sooner, 1 at all
+        times, as in MEX, or any function of t that returns a finite number of at least 0.
     bias_scale : float, default 1.0
         Multiplies the schedule: log-likelihood (nats) per unit of value. 0 turns exploration off; larger explores more.
     ridge : float, default 1.0
