@@ -35,11 +35,11 @@ import gymnasium  # noqa: E402
 
 __all__ = ["Drive", "PolicyPlayer", "WorldEnv", "drive", "register_all"]
 
-EPISODE = 1000
+EPISODE_STEPS = 1000
 """Steps after which `gymnasium.make` truncates an episode."""
 
 NAMES = {"riverswim": "RiverSwim"}
-THINNING = 100
+THETA_THINNING = 100
 """Hit-and-run steps per free coordinate for a new theta."""
 
 
@@ -59,7 +59,7 @@ def register_all() -> None:
             register(
                 environment_name(world),
                 entry_point="vbmle.gym:WorldEnv",
-                max_episode_steps=EPISODE,
+                max_episode_steps=EPISODE_STEPS,
                 kwargs=settings,
             )
 
@@ -165,7 +165,7 @@ def random_theta(mdp: LinearMixtureMDP, rng: np.random.Generator) -> Floats:
     except ValueError:  # no product of simplices
         if mdp.domain == "simplex" and mdp.p_min == 0.0:
             return rng.dirichlet(np.ones(mdp.dimension))
-        return HitAndRun(mdp, THINNING).draw(counts, rng)
+        return HitAndRun(mdp, THETA_THINNING).draw(counts, rng)
 
 
 @dataclass(frozen=True, eq=False)

@@ -239,7 +239,7 @@ def _impossible(mdp: LinearMixtureMDP) -> tuple[int, int, int] | None:
 def _snapshot(mdp: LinearMixtureMDP) -> dict[str, object]:
     """Everything an agent could change by accident, in a form that can be compared."""
     blocks = [
-        (b.center.tobytes(), b.basis.tobytes(), b.rows.tobytes(), b.offsets.tobytes())
+        (b.center.tobytes(), b.basis.tobytes(), b.normals.tobytes(), b.offsets.tobytes())
         for b in mdp.polytope.blocks
     ]
     return {
@@ -314,10 +314,10 @@ def _random_models(states: int, actions: int, count: int) -> Floats:
 
 def _sparse_mixture() -> World:
     """Six states on a ring, three ways to drift; models and reward kept sparse."""
-    rows, around = np.arange(12), np.repeat(np.arange(6), 2)
+    pairs, around = np.arange(12), np.repeat(np.arange(6), 2)
     drifts = ((0, 0), (1, 1), (1, -1))
     models = [
-        sparse.csr_array((np.ones(12), (rows, (around + np.tile(drift, 6)) % 6)), shape=(12, 6))
+        sparse.csr_array((np.ones(12), (pairs, (around + np.tile(drift, 6)) % 6)), shape=(12, 6))
         for drift in drifts
     ]
     return World(LinearMixtureMDP.from_models(models, _reward(6, 2), 0.9), [0.2, 0.5, 0.3])

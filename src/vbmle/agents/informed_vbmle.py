@@ -32,7 +32,7 @@ from vbmle.common.files import Snapshot
 from vbmle.common.validation import Floats, Ints, index, non_negative, positive_integer
 from vbmle.estimation.candidates import make_solver
 from vbmle.estimation.forgetting import Forget
-from vbmle.estimation.maximiser import goal
+from vbmle.estimation.maximiser import make_objective
 from vbmle.model.mdp import LinearMixtureMDP
 
 MULTIPLES = (0.0, 0.1, 0.3, 1.0, 3.0)
@@ -126,7 +126,7 @@ class InformedVBMLE(ModelAgent):
         )
         self._proposers = Proposers(mdp, len(weights), seed)
         self._draws = PosteriorDraws(mdp, draws, fresh, thinning, seed)
-        self._objective = goal(self.counts, ridge=1.0)
+        self._objective = make_objective(self.counts, ridge=1.0)
         self._range = reward_range(mdp)
         self._chosen = 0
 
@@ -168,9 +168,11 @@ class InformedVBMLE(ModelAgent):
 
 def reward_range(mdp: LinearMixtureMDP) -> float:
     """The largest reward of allowed actions minus the smallest; 1 where all are equal."""
-    rows = np.repeat(mdp.allowed.ravel(), np.diff(mdp.transitions.indptr))
+    may_happen = np.repeat(mdp.allowed.ravel(), np.diff(mdp.transitions.indptr))
     values = (
-        mdp.transition_reward[rows] if len(mdp.transition_reward) else mdp.row_reward[mdp.allowed.ravel()]
+        mdp.transition_reward[may_happen]
+        if len(mdp.transition_reward)
+        else mdp.row_reward[mdp.allowed.ravel()]
     )
     return float(np.ptp(values)) or 1.0
 

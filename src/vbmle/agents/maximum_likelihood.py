@@ -15,7 +15,7 @@ from vbmle.agents.tuning import Knob
 from vbmle.common.validation import Floats, Ints, non_negative
 from vbmle.estimation.candidates import make_solver
 from vbmle.estimation.forgetting import Forget
-from vbmle.estimation.maximiser import goal
+from vbmle.estimation.maximiser import make_objective
 from vbmle.model.mdp import LinearMixtureMDP
 
 
@@ -63,7 +63,7 @@ class MaximumLikelihood(ModelAgent):
         super().__init__(mdp, ridge=non_negative("ridge", ridge), on_impossible=on_impossible, forget=forget)
         self._solver = make_solver(mdp)
         self._solver.plan()
-        self._objective = goal(self.counts, self.settings["ridge"])
+        self._objective = make_objective(self.counts, self.settings["ridge"])
 
     @property
     def policy(self) -> Ints:

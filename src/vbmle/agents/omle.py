@@ -29,16 +29,16 @@ from vbmle.agents.tuning import Knob
 from vbmle.common.validation import Floats, Ints, fraction, index, non_negative
 from vbmle.estimation.candidates import make_solver
 from vbmle.estimation.forgetting import Forget
-from vbmle.estimation.maximiser import goal
+from vbmle.estimation.maximiser import make_objective
 from vbmle.model.mdp import LinearMixtureMDP
 
-HALVINGS = 4
+BISECTIONS = 4
 """Bisections of log alpha once it is known to a factor of 2."""
 
-FACTORS = 12
+MOST_DOUBLINGS = 12
 """Most doublings or halvings of alpha in one step."""
 
-LARGEST, SMALLEST = 1e9, 1e-9
+LARGEST_ALPHA, SMALLEST_ALPHA = 1e9, 1e-9
 """Beyond these, the value alone or the likelihood alone decides."""
 
 
@@ -107,7 +107,7 @@ class OMLE(ModelAgent):
         self._likely.plan()
         self._valued = make_solver(mdp, seed=seed)
         self._valued.plan()
-        self._objective = goal(self.counts, self.settings["ridge"])
+        self._objective = make_objective(self.counts, self.settings["ridge"])
         self._theta: Floats = np.array(self._likely.theta)
         self._policy: Ints = np.array(self._likely.policy)
         self._alpha = 1.0  # where the next search begins
@@ -136,9 +136,9 @@ class OMLE(ModelAgent):
         self._theta[...], self._policy[...] = self._likely.theta, self._likely.policy
         self._least, self._held = self._likely.objective - self.radius(), float(self._likely.V[state])
         alpha, fits = self._alpha, self._try(self._alpha, search=True)
-        for _ in range(FACTORS):
+        for _ in range(MOST_DOUBLINGS):
             step = 2.0 if fits else 0.5
-            if not SMALLEST <= alpha * step <= LARGEST:
+            if not SMALLEST_ALPHA <= alpha * step <= LARGEST_ALPHA:
                 break
             before, alpha = fits, alpha * step
             fits = self._try(alpha)
@@ -150,7 +150,7 @@ class OMLE(ModelAgent):
     def _bisect(self, low: float) -> float:
         """The largest alpha found to fit, between low and twice that."""
         width = math.log(2.0)
-        for _ in range(HALVINGS):
+        for _ in range(BISECTIONS):
             width *= 0.5
             if self._try(low * math.exp(width)):
                 low *= math.exp(width)

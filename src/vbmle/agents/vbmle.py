@@ -25,7 +25,7 @@ from vbmle.common.validation import Among, Floats, Ints, non_negative, one_of
 from vbmle.estimation.candidates import make_solver
 from vbmle.estimation.forgetting import Forget
 from vbmle.estimation.likelihood import prove
-from vbmle.estimation.maximiser import POOL, Solver, goal
+from vbmle.estimation.maximiser import POOL, Solver, make_objective
 from vbmle.model.mdp import LinearMixtureMDP
 
 AGENT_SEARCHES = ("global", "certified", "few", "local")
@@ -113,7 +113,7 @@ class VBMLE(ModelAgent):
             self._trigger = InformationDoubled(mdp, ridge)
         solver = self._solver = make_solver(mdp, places=1 if search == "local" else POOL, seed=seed)
         solver.plan()
-        self._objective = goal(self.counts, penalty)
+        self._objective = make_objective(self.counts, penalty)
         self._climb = {"local": solver.climb, "few": solver.climb_from_few}.get(search, solver.follow)
         self._certifies = search == "certified"
         self._bound = math.nan
@@ -208,7 +208,7 @@ class ApproximateVBMLE(ModelAgent):
         self._solver = Solver(mdp)
         self._solver.plan()
         self._linear = np.empty(mdp.dimension)
-        self._objective = goal(self.counts, self.settings["ridge"], linear=self._linear)
+        self._objective = make_objective(self.counts, self.settings["ridge"], linear=self._linear)
 
     @property
     def policy(self) -> Ints:

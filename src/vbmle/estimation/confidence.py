@@ -232,16 +232,16 @@ class _Expansion:
     """The terms of the module's two identities, around the most likely theta."""
 
     def __init__(self, likely: LikelihoodSet, policy: Ints) -> None:
-        mdp, rows = likely.mdp, likely.mdp.transitions
+        mdp, transitions = likely.mdp, likely.mdp.transitions
         self._likely, self._mdp, self._policy = likely, mdp, policy
         self._played = np.arange(mdp.num_states) * mdp.num_actions + policy
         self.V = evaluate(mdp, likely.theta, policy)
-        moves = rows.csr(likely.p).toarray()
+        moves = transitions.csr(likely.p).toarray()
         self._inverse = np.linalg.inv(np.eye(mdp.num_states) - mdp.discount * moves[self._played])
         extra = mdp.transition_reward if len(mdp.transition_reward) else 0.0
-        worth = extra + mdp.discount * self.V[rows.successor]
-        by_row = sparse.csr_array((worth, np.arange(rows.count), rows.indptr))
-        gains = by_row @ rows.phi
+        worth = extra + mdp.discount * self.V[transitions.successor]
+        by_row = sparse.csr_array((worth, np.arange(transitions.count), transitions.indptr))
+        gains = by_row @ transitions.phi
         self._gains: Floats = gains.toarray() if sparse.issparse(gains) else np.asarray(gains)
         here = np.repeat(np.arange(mdp.num_states), mdp.num_actions)
         self._advantage = mdp.row_reward + by_row @ likely.p - self.V[here]
@@ -279,16 +279,20 @@ class _Expansion:
 
     def _second(self, size: Floats) -> Floats:
         """Bounds on |(P_theta - P') E| by row, where |E| <= size."""
-        rows = self._mdp.transitions
-        return np.add.reduceat(self._likely.probability_reach * size[rows.successor], rows.indptr[:-1])
+        transitions = self._mdp.transitions
+        return np.add.reduceat(
+            self._likely.probability_reach * size[transitions.successor], transitions.indptr[:-1]
+        )
 
     def _same_as_played(self) -> Bools:
         """Rows that equal the policy's own: their advantage is 0 for every theta."""
-        mdp, rows = self._mdp, self._mdp.transitions
+        mdp, transitions = self._mdp, self._mdp.transitions
         found = np.zeros(len(mdp.row_reward), dtype=bool)
         for row in range(len(found)):
             own = int(self._played[row // mdp.num_actions])
-            found[row] = row == own or _same_row(mdp, rows.indptr[row], rows.indptr[own], row, own)
+            found[row] = row == own or _same_row(
+                mdp, transitions.indptr[row], transitions.indptr[own], row, own
+            )
         return found
 
 
@@ -311,15 +315,15 @@ def _forced(mdp: LinearMixtureMDP, policy: Ints, sign: float) -> LinearMixtureMD
 
 def _same_row(mdp: LinearMixtureMDP, i: int, j: int, row: int, other: int) -> bool:
     """Whether two rows have the same successors, features and rewards."""
-    rows = mdp.transitions
-    a, b = slice(i, rows.indptr[row + 1]), slice(j, rows.indptr[other + 1])
+    transitions = mdp.transitions
+    a, b = slice(i, transitions.indptr[row + 1]), slice(j, transitions.indptr[other + 1])
     if mdp.row_reward[row] != mdp.row_reward[other] or not np.array_equal(
-        rows.successor[a], rows.successor[b]
+        transitions.successor[a], transitions.successor[b]
     ):
         return False
     if len(mdp.transition_reward) and (mdp.transition_reward[a] != mdp.transition_reward[b]).any():
         return False
-    return bool(abs(rows.phi[a] - rows.phi[b]).max() == 0.0)
+    return bool(abs(transitions.phi[a] - transitions.phi[b]).max() == 0.0)
 
 
 def _reachable(mdp: LinearMixtureMDP, state: int | None) -> Bools:
@@ -328,9 +332,9 @@ def _reachable(mdp: LinearMixtureMDP, state: int | None) -> Bools:
     if state is None:
         return found
     start = validation.index("state", state, mdp.num_states)
-    rows = mdp.transitions
-    edges = (rows.row_of // mdp.num_actions, rows.successor)
-    graph = sparse.coo_array((np.ones(rows.count), edges), shape=(mdp.num_states,) * 2).tocsr()
+    transitions = mdp.transitions
+    edges = (transitions.row_of // mdp.num_actions, transitions.successor)
+    graph = sparse.coo_array((np.ones(transitions.count), edges), shape=(mdp.num_states,) * 2).tocsr()
     found[:] = False
     found[breadth_first_order(graph, start, return_predecessors=False)] = True
     return found

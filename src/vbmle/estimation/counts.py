@@ -13,7 +13,7 @@ from vbmle.model.interior_points import FLAT
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.model.transitions import row_norms
 
-MOST = 2**62
+MOST_COUNTED = 2**62
 """The core keeps all counts together below this."""
 
 
@@ -100,8 +100,8 @@ class TransitionCounts:
         next_state = mdp.state_number(next_state, "next_state")
         self._require_allowed(np.array([state]), np.array([action]))
         times = validation.positive_integer("times", times)
-        if self.total + times >= MOST:
-            raise ValueError(f"times is {times}; all counts together must stay below {MOST}")
+        if self.total + times >= MOST_COUNTED:
+            raise ValueError(f"times is {times}; all counts together must stay below {MOST_COUNTED}")
         i = self._add(state, action, next_state, times)
         if i < 0:
             raise ImpossibleTransition(

@@ -19,7 +19,7 @@ from vbmle.common.validation import Ints, positive, positive_integer
 from vbmle.estimation.counts import TransitionCounts
 from vbmle.model.mdp import LinearMixtureMDP
 
-NEGLIGIBLE = 2.0**-60
+NEGLIGIBLE_WEIGHT = 2.0**-60
 """A weight below this counts as none."""
 
 Forget = float | dict[str, float] | None
@@ -95,8 +95,8 @@ class ForgettingCounts(TransitionCounts):
                 self._last.append(i)
                 if len(self._last) > self.steps:
                     values[self._last.popleft()] -= 1.0
-        kept = np.array([i for i in order if values[i] >= NEGLIGIBLE], dtype=np.int64)
-        values[values < NEGLIGIBLE] = 0.0
+        kept = np.array([i for i in order if values[i] >= NEGLIGIBLE_WEIGHT], dtype=np.int64)
+        values[values < NEGLIGIBLE_WEIGHT] = 0.0
         self.core.load(values, kept)
         self.total += len(at)
         return at
@@ -105,10 +105,12 @@ class ForgettingCounts(TransitionCounts):
         """Take over what counts of another layout have, the window too."""
         found = super().continue_from(other)
         if isinstance(other, ForgettingCounts):
-            rows, actions = other.mdp.transitions, self.mdp.num_actions
+            transitions, actions = other.mdp.transitions, self.mdp.num_actions
             last = np.array(other._last, dtype=np.int64)
-            row = rows.row_of[last]
-            self._last = deque(self.find_many(row // actions, row % actions, rows.successor[last]).tolist())
+            row = transitions.row_of[last]
+            self._last = deque(
+                self.find_many(row // actions, row % actions, transitions.successor[last]).tolist()
+            )
         return found
 
     def snapshot(self) -> Snapshot:

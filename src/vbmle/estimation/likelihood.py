@@ -20,7 +20,7 @@ from vbmle.core.solver import Objective
 from vbmle.estimation.candidates import TIE, CandidateSolver, make_solver
 from vbmle.estimation.certificate import upper_bound
 from vbmle.estimation.counts import TransitionCounts
-from vbmle.estimation.maximiser import POOL, Solver, goal
+from vbmle.estimation.maximiser import POOL, Solver, make_objective
 from vbmle.model.mdp import LinearMixtureMDP
 
 CONVERGED = 1e-7
@@ -146,7 +146,7 @@ def maximum_likelihood(mdp: LinearMixtureMDP, counts: TransitionCounts, ridge: f
     """
     _require_same(mdp, counts)
     solver = make_solver(mdp)
-    solver.climb(goal(counts, validation.non_negative("ridge", ridge)))
+    solver.climb(make_objective(counts, validation.non_negative("ridge", ridge)))
     return _estimate(solver, with_value=False)
 
 
@@ -203,7 +203,7 @@ def value_biased(
     _require_same(mdp, counts)
     validation.one_of("search", search, SEARCHES)
     state = validation.index("state", state, mdp.num_states)
-    objective = goal(
+    objective = make_objective(
         counts, validation.non_negative("ridge", ridge), validation.non_negative("bias", bias), state
     )
     solver = make_solver(mdp, places=1 if search == "local" else POOL, seed=seed)

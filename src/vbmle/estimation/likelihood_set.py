@@ -37,14 +37,18 @@ from vbmle.common.validation import Floats, Ints, fraction
 from vbmle.core.solver import Objective
 from vbmle.estimation.candidates import CandidateSolver, make_solver
 from vbmle.estimation.counts import TransitionCounts
-from vbmle.estimation.maximiser import Solver, goal
+from vbmle.estimation.maximiser import Solver, make_objective
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.planning.optimistic_planner import Ellipsoid
 
 ELLIPSOID_ROUNDS = 6  # of bounding probabilities by the ellipsoid and the ellipsoid by probabilities
-SLACK = 1e-3  # share of the radius that is given to the diameter of P, so that matrices have inverses
-CLOSE = 0.02  # relative: how near to the level a support point has to be; its bound errs by the square of it
-SOLVES = 14  # at most, for one support point
+DIAMETER_SHARE = (
+    1e-3  # share of the radius that is given to the diameter of P, so that matrices have inverses
+)
+CLOSE_TO_LEVEL = (
+    0.02  # relative: how near to the level a support point has to be; its bound errs by the square of it
+)
+MOST_SOLVES = 14  # at most, for one support point
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +95,7 @@ class LikelihoodSet:
         self.threshold = self.maximum - level
         self.p: Floats = np.maximum(self.mdp.transitions.probabilities(self.theta), 0.0)
         # What l(theta') - l(theta) leaves open at a maximiser that is one up to the solver's gap.
-        self._square = 2.0 * (1.0 + SLACK) * (max(self.threshold, 0.0) + max(self._solver.gap, 0.0))
+        self._square = 2.0 * (1.0 + DIAMETER_SHARE) * (max(self.threshold, 0.0) + max(self._solver.gap, 0.0))
         self._parts = [self._part(*found) for found in _blocks(self.mdp)]
         self.probability_reach: Floats = np.ones(self.mdp.transitions.count)
         if not self.empty:
@@ -136,12 +140,12 @@ class LikelihoodSet:
         start, k = float(c @ self.theta), 2.0 * max(self.threshold, 1e-3) / guess
         low, high, best = 0.0, np.inf, guess
         self._solver.start(self.theta)
-        for _ in range(SOLVES):
+        for _ in range(MOST_SOLVES):
             self._solver.climb(self._objective.replaced(linear=k * c))
             top = self._solver.objective + max(self._solver.gap, 0.0)
             best = min(best, (top - self.level) / k - start)
             spare = self.log_likelihood(self._solver.theta) - self.level
-            if abs(spare) <= CLOSE * self.threshold:
+            if abs(spare) <= CLOSE_TO_LEVEL * self.threshold:
                 break
             if spare > 0.0:
                 low, k = k, 4.0 * k if high == np.inf else float(np.sqrt(k * high))
@@ -163,7 +167,7 @@ class LikelihoodSet:
 
     def _fit(self) -> None:
         """Bound probabilities and fit the ellipsoid, in turn."""
-        n, room = self.counts.values, SLACK / (1.0 + SLACK) * self._square
+        n, slack = self.counts.values, DIAMETER_SHARE / (1.0 + DIAMETER_SHARE) * self._square
         for _ in range(ELLIPSOID_ROUNDS):
             high = np.minimum(self.p + self.probability_reach, 1.0)
             weight = np.where(n > 0.0, n / np.maximum(self.p * high, 1e-300), 0.0)
@@ -172,7 +176,7 @@ class LikelihoodSet:
                     self.probability_reach[part.transitions] = 0.0
                     continue
                 f = part.features
-                own = room / (len(self._parts) * part.diameter**2) * np.eye(f.shape[1])
+                own = slack / (len(self._parts) * part.diameter**2) * np.eye(f.shape[1])
                 part.inverse[...] = np.linalg.inv(f.T @ (weight[part.transitions, None] * f) + own)
                 square = self._square * np.einsum("ij,jk,ik->i", f, part.inverse, f)
                 self.probability_reach[part.transitions] = np.minimum(np.sqrt(square), 1.0)
@@ -241,7 +245,7 @@ def rows_log_probability(counts: TransitionCounts) -> Floats:
 
 def most_likely(counts: TransitionCounts) -> tuple[Solver | CandidateSolver, Objective]:
     """A solver that stands at the maximum of l over P, and l."""
-    solver, objective = make_solver(counts.mdp), goal(counts, 0.0)
+    solver, objective = make_solver(counts.mdp), make_objective(counts, 0.0)
     solver.climb(objective)
     return solver, objective
 

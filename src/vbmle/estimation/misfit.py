@@ -24,7 +24,7 @@ from vbmle.common.validation import Floats, Ints, fraction
 from vbmle.estimation.counts import TransitionCounts
 from vbmle.estimation.likelihood_set import most_likely, rows_log_probability
 
-SHOWN = 5
+PAIRS_SHOWN = 5
 """How many pairs are named, at most."""
 
 
@@ -145,7 +145,7 @@ def misfit(counts: TransitionCounts, delta: float = 0.05) -> Misfit:
     evidence = np.inf if counts.skipped else float(np.logaddexp(together, single) - np.log(2.0))
     for state, action, _ in counts.skipped:
         by_row[state * mdp.num_actions + action] = np.inf
-    loudest = np.argsort(-by_row, kind="stable")[:SHOWN]
+    loudest = np.argsort(-by_row, kind="stable")[:PAIRS_SHOWN]
     where = tuple(_pair(counts, int(row), float(by_row[row]), p) for row in loudest if by_row[row] > 0.0)
     return Misfit(evidence >= threshold, evidence, threshold, where, solver.theta.copy(), float(delta))
 
@@ -171,12 +171,12 @@ def _single_rows(counts: TransitionCounts, table: Floats, by_row: Floats) -> flo
 
 
 def _pair(counts: TransitionCounts, row: int, evidence: float, p: Floats) -> MisfitPair:
-    rows = counts.mdp.transitions
-    state, action = divmod(row, rows.num_actions)
-    here = slice(int(rows.indptr[row]), int(rows.indptr[row + 1]))
+    transitions = counts.mdp.transitions
+    state, action = divmod(row, transitions.num_actions)
+    here = slice(int(transitions.indptr[row]), int(transitions.indptr[row + 1]))
     odd = {to: times for (s, a, to), times in counts.skipped.items() if (s, a) == (state, action)}
-    known = ~np.isin(rows.successor[here], list(odd))
-    to = np.concatenate([rows.successor[here][known], np.array(list(odd), np.int64)])
+    known = ~np.isin(transitions.successor[here], list(odd))
+    to = np.concatenate([transitions.successor[here][known], np.array(list(odd), np.int64)])
     seen = np.concatenate([counts.values[here][known], np.array(list(odd.values()), np.float64)])
     expected = seen.sum() * np.concatenate([p[here][known], np.zeros(len(odd))])
     return MisfitPair(state, action, evidence, float(seen.sum()), to, expected, seen)

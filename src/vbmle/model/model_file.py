@@ -25,7 +25,7 @@ FORMATS = ("vbmle-model-1", "vbmle-model-2")
 
 def arrays_of(mdp: LinearMixtureMDP) -> dict[str, NDArray[Any]]:
     """All that is known, as arrays by name."""
-    rows, c = mdp.transitions, mdp.constraints
+    transitions, c = mdp.transitions, mdp.constraints
     plain = mdp.domain != "vertices" and bool(mdp.allowed.all())
     meta = {
         "format": FORMATS[0 if plain else 1],
@@ -40,8 +40,8 @@ def arrays_of(mdp: LinearMixtureMDP) -> dict[str, NDArray[Any]]:
     }
     arrays: dict[str, NDArray[Any]] = {
         "meta": np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8),
-        "indptr": rows.indptr,
-        "successor": rows.successor,
+        "indptr": transitions.indptr,
+        "successor": transitions.successor,
         "initial": mdp.initial,
         "row_reward": mdp.row_reward,
         "transition_reward": mdp.transition_reward,
@@ -51,7 +51,7 @@ def arrays_of(mdp: LinearMixtureMDP) -> dict[str, NDArray[Any]]:
     if mdp.names != Names():
         text = json.dumps([mdp.names.states, mdp.names.actions, mdp.names.models])
         arrays["names"] = np.frombuffer(text.encode(), dtype=np.uint8)
-    for name, matrix in (("phi", rows.phi), ("sums", c.sums), ("zeros", c.zeros)):
+    for name, matrix in (("phi", transitions.phi), ("sums", c.sums), ("zeros", c.zeros)):
         arrays |= pack(name, matrix)
     return arrays
 
@@ -61,16 +61,18 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Any]]:
     arrays, meta = load_npz(path, FORMATS, "a model written by LinearMixtureMDP.save")
     try:
         states, actions, _ = meta["shape"]
-        rows = Transitions(states, actions, arrays["indptr"], arrays["successor"], unpack("phi", arrays))
+        transitions = Transitions(
+            states, actions, arrays["indptr"], arrays["successor"], unpack("phi", arrays)
+        )
         sums, zeros = unpack("sums", arrays), unpack("zeros", arrays)
         known = (meta["zero_names"], meta["p_min"], meta["domain"])
         by_transition = len(arrays["transition_reward"]) > 0
-        reward = rows.csr(arrays["transition_reward"]) if by_transition else arrays["row_reward"]
+        reward = transitions.csr(arrays["transition_reward"]) if by_transition else arrays["row_reward"]
         called = json.loads(arrays["names"].tobytes()) if "names" in arrays else [None, None, None]
         names = naming.make_names(called[0], called[1], states, actions)
         names = replace(names, models=None if called[2] is None else tuple(called[2]))
         return meta, {
-            "constraints": Constraints(rows, sums, zeros, *known),
+            "constraints": Constraints(transitions, sums, zeros, *known),
             "reward": reward if by_transition else reward.reshape(states, actions),
             "discount": meta["discount"],
             "initial": arrays["initial"],

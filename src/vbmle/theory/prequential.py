@@ -19,7 +19,7 @@ from vbmle.common.validation import Floats, fraction, non_negative
 from vbmle.estimation.confidence import Confidence, certify
 from vbmle.estimation.counts import TransitionCounts
 from vbmle.estimation.likelihood_set import LikelihoodSet
-from vbmle.estimation.maximiser import Solver, goal
+from vbmle.estimation.maximiser import Solver, make_objective
 from vbmle.model.mdp import LinearMixtureMDP
 
 
@@ -52,7 +52,7 @@ class Prequential:
         self.counts = TransitionCounts(mdp)
         self.log_q = 0.0
         self._ridge, self._solver = non_negative("ridge", ridge), Solver(mdp)
-        self._solver.climb(goal(self.counts, self._ridge))
+        self._solver.climb(make_objective(self.counts, self._ridge))
 
     def theta(self) -> Floats:
         """The theta that the next transition is predicted with."""
@@ -64,7 +64,7 @@ class Prequential:
         mdp, theta = self.counts.mdp, self.theta()
         seen = self.counts.add(state, action, next_state)
         self.log_q += float(np.log(max((mdp.transitions.phi[[seen]] @ theta).item(), 0.0)))
-        self._solver.climb(goal(self.counts, self._ridge))
+        self._solver.climb(make_objective(self.counts, self._ridge))
 
     def set(self, delta: float = 0.1) -> LikelihoodSet:
         """The thetas that are left, at confidence 1 - delta."""

@@ -21,7 +21,7 @@ import numpy as np
 from vbmle.common.validation import Floats, Ints
 from vbmle.estimation.counts import TransitionCounts
 from vbmle.estimation.information import Information
-from vbmle.estimation.maximiser import Solver, goal
+from vbmle.estimation.maximiser import Solver, make_objective
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.model.world import World
 from vbmle.simulation import History
@@ -148,12 +148,12 @@ def trace(history: History, world: World | None = None, ridge: float = 1.0, delt
     >>> bool((found.norms <= found.norms_bound).all())
     True
     """
-    place = world if world is not None else history.world
-    if place is None:
+    world = world if world is not None else history.world
+    if world is None:
         raise ValueError("the history does not know its world; give it: trace(history, world)")
-    known = bounds.constants(place.mdp, ridge, delta)
-    path = _path(place.mdp, history)
-    followed = _follow(place, path, known.ridge)
+    known = bounds.constants(world.mdp, ridge, delta)
+    path = _path(world.mdp, history)
+    followed = _follow(world, path, known.ridge)
     theta, best, before, truth = followed["theta"], followed["best"], followed["before"], followed["truth"]
     # l_t(theta_MLE_{t-1}) is l_{t-1}(theta_MLE_{t-1}) plus the newest term; nothing is new at t = 1.
     newest = np.concatenate([[0.0], before[:-1]])
@@ -162,7 +162,7 @@ def trace(history: History, world: World | None = None, ridge: float = 1.0, delt
     Delta = np.cumsum(z)
     true_newest = np.concatenate([[0.0], truth[:-1]])
     log_truth = np.cumsum(true_newest)
-    size = 0.5 * known.ridge * float(place.theta @ place.theta)
+    size = 0.5 * known.ridge * float(world.theta @ world.theta)
     X = last - (log_truth - size) - np.concatenate([[0.0], Delta[:-1]])
     spread = np.cumsum((newest - true_newest) ** 2)  # M_t of (61)
     t = np.arange(1, len(path) + 1)
@@ -183,11 +183,11 @@ def trace(history: History, world: World | None = None, ridge: float = 1.0, delt
         log_max_ratio=best - log_truth,
         slope=followed["slope"],
         slope_bound=bounds.beta_prime(t, *five, delta),
-        norms=np.cumsum(_norms(place.mdp, path, known.ridge)),
+        norms=np.cumsum(_norms(world.mdp, path, known.ridge)),
         norms_bound=bounds.vector_norm_bound(t, known.d, known.ridge, known.L),
         regret=history.regret,
         regret_bound=bounds.regret_bound(t, known),
-        features=_dense(place.mdp, path),
+        features=_dense(world.mdp, path),
     )
 
 
@@ -212,7 +212,7 @@ def _follow(world: World, path: Ints, ridge: float) -> dict[str, Floats]:
     true_p = mdp.transitions.probabilities(world.theta)
     row_of, successor, actions = mdp.transitions.row_of, mdp.transitions.successor, mdp.num_actions
     for k, i in enumerate(path):
-        solver.climb(goal(counts, ridge))  # from where the last one ended
+        solver.climb(make_objective(counts, ridge))  # from where the last one ended
         theta, n = solver.theta, counts.values
         p = mdp.transitions.probabilities(theta)
         found["theta"][k], found["best"][k] = theta, solver.objective

@@ -35,7 +35,7 @@ SLIPPERY = (1 / 3, 1 / 3, 0.0, 1 / 3)
 GUSTY = (0.8, 0.1, 0.0, 0.1)
 """As meant, or blown to either side: the wind on the cliff."""
 
-DENSE_LIMIT = 1_000_000
+DENSE_FEATURES = 1_000_000
 """Up to this many features models are dense arrays, above sparse."""
 
 
@@ -117,7 +117,7 @@ def from_gymnasium(
         "initial": np.append(initial, np.zeros(size - states)),
         "normalise_reward": True,
     }
-    if size * actions * size * len(models) > DENSE_LIMIT:
+    if size * actions * size * len(models) > DENSE_FEATURES:
         mdp = LinearMixtureMDP.from_models(models, reward, discount, **settings)
     else:
         cube = (size, actions, size)

@@ -17,7 +17,7 @@ from vbmle.common import validation
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.model.world import World
 
-LARGEST = 13
+LARGEST_DIMENSION = 13
 """Dimensions above have more than 2^12 actions."""
 
 
@@ -54,9 +54,9 @@ def hypercube(
     (8, [0.016667, 0.016667, 0.016667, 1.0])
     """
     dimension = validation.positive_integer("dimension", dimension)
-    if not 2 <= dimension <= LARGEST:
+    if not 2 <= dimension <= LARGEST_DIMENSION:
         raise ValueError(
-            f"dimension is {dimension}; it needs a whole number from 2 to {LARGEST} "
+            f"dimension is {dimension}; it needs a whole number from 2 to {LARGEST_DIMENSION} "
             f"(there are 2^(dimension-1) actions)"
         )
     if not 0.0 < gap <= 1.0:

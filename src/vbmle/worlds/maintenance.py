@@ -32,12 +32,12 @@ INCOME, PLANNED, FAILURE = 100.0, 300.0, 2000.0
 CAUSES = ((0.5, 60.0), (1.0, 20.0), (4.0, 12.0))
 """Weibull shape and scale (weeks) of early failures, random failures and wear-out."""
 
-WEAR = (0.1, 0.1, 0.8)
+WEAR_MIX = (0.1, 0.1, 0.8)
 RUN, REPLACE = 0, 1
 
 
 def maintenance(
-    ages: int = 40, mix: ArrayLike | Mix = WEAR, seed: int = 0, discount: float = 0.97
+    ages: int = 40, mix: ArrayLike | Mix = WEAR_MIX, seed: int = 0, discount: float = 0.97
 ) -> LabelledWorld:
     """A machine to run or to replace, whose mix of early, random and wear-out failures is hidden; in euros.
 

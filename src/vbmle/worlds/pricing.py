@@ -32,13 +32,13 @@ PRICES = (40.0, 80.0, 120.0, 160.0, 200.0)
 CUSTOMERS = ((60.0, 10.0), (110.0, 15.0), (210.0, 15.0))
 """Middle and spread, in euros, of what a student, a tourist and a manager would pay."""
 
-MANAGERS = (0.3, 0.1, 0.6)
+MANAGERS_MIX = (0.3, 0.1, 0.6)
 
 
 def pricing(
     days: int = 10,
     seats: int = 4,
-    mix: ArrayLike | Mix = MANAGERS,
+    mix: ArrayLike | Mix = MANAGERS_MIX,
     seed: int = 0,
     discount: float = 0.98,
 ) -> LabelledWorld:
@@ -102,10 +102,10 @@ def _places(days: int, seats: int) -> tuple[Ints, Ints, Ints]:
 def _moves(days: int, seats: int, chance: Floats) -> sparse.csr_array:
     """The base model of one kind of customer, (S*A, S): the night after the last day leads to a new season."""
     day, left, price = _places(days, seats)
-    rows = np.arange(len(day))
+    pairs = np.arange(len(day))
     sells = np.where((left > 0) & (day < days), chance[price], 0.0)
     stay = np.where(day < days, (day + 1) * (seats + 1) + left, seats)
     sold = np.where(sells > 0.0, stay - 1, stay)
-    shape = (len(rows), (days + 1) * (seats + 1))
-    entries = (np.concatenate([1.0 - sells, sells]), (np.tile(rows, 2), np.concatenate([stay, sold])))
+    shape = (len(pairs), (days + 1) * (seats + 1))
+    entries = (np.concatenate([1.0 - sells, sells]), (np.tile(pairs, 2), np.concatenate([stay, sold])))
     return sparse.csr_array(sparse.coo_array(entries, shape=shape))

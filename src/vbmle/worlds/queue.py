@@ -34,12 +34,12 @@ SERVICE = (0.4, 0.8)
 ARRIVALS = ((0.95, 0.05, 0.0), (0.7, 0.3, 0.0), (0.4, 0.4, 0.2))
 """Odds of 0, 1 and 2 arrivals per minute in a calm, a steady and a rush hour."""
 
-RUSH = (0.1, 0.1, 0.8)
+RUSH_MIX = (0.1, 0.1, 0.8)
 ACTIONS = ("closed, slow", "open, slow", "closed, fast", "open, fast")
 
 
 def queue(
-    capacity: int = 30, mix: ArrayLike | Mix = RUSH, seed: int = 0, discount: float = 0.95
+    capacity: int = 30, mix: ArrayLike | Mix = RUSH_MIX, seed: int = 0, discount: float = 0.95
 ) -> LabelledWorld:
     """A service desk with a door and two speeds, whose mix of calm, steady and rush arrivals is hidden; in euros.
 
