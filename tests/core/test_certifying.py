@@ -92,7 +92,10 @@ def test_the_bound_is_that_of_a_fine_grid(name: str):
 def test_without_room_the_bound_is_true_but_open():
     mdp = EXAMPLES["simplex mixture"].mdp
     goal = target(mdp, 1, bias=50.0)
-    open_, closed = certified(mdp, goal, 1e-9, most_bisections=0), certified(mdp, goal, 1e-3, most_bisections=50_000)
+    open_, closed = (
+        certified(mdp, goal, 1e-9, most_bisections=0),
+        certified(mdp, goal, 1e-3, most_bisections=50_000),
+    )
     assert not open_.converged
     assert open_.bound >= closed.best
     assert open_.cells == 1

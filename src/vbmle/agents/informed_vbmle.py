@@ -28,8 +28,10 @@ from vbmle.agents import decision
 from vbmle.agents.base import ModelAgent, OnImpossible, require_convex
 from vbmle.agents.decision import Decision
 from vbmle.agents.information_ratio import PosteriorDraws
+from vbmle.agents.posterior import MOST_DRAWS, MOST_THINNING
+from vbmle.common import saved_checks
 from vbmle.common.files import Snapshot
-from vbmle.common.validation import Floats, Ints, index, non_negative, positive_integer
+from vbmle.common.validation import Floats, Ints, at_most, index, non_negative, positive_integer
 from vbmle.estimation.candidates import make_solver
 from vbmle.estimation.forgetting import Forget
 from vbmle.estimation.maximiser import make_objective
@@ -51,6 +53,10 @@ class Proposers:
         return {f"{k}.{n}": v for k, solver in enumerate(self.solvers) for n, v in solver.snapshot().items()}
 
     def restore(self, snapshot: Snapshot) -> None:
+        own = {str(k) for k in range(len(self.solvers))}
+        for name in snapshot:
+            if name.split(".")[0] not in own:
+                raise ValueError(f"there is no {name[:40]!r}")
         for k, solver in enumerate(self.solvers):
             start = f"{k}."
             solver.restore({n.removeprefix(start): v for n, v in snapshot.items() if n.startswith(start)})
@@ -113,13 +119,14 @@ class InformedVBMLE(ModelAgent):
         weights = [non_negative(f"multiples[{k}]", c) for k, c in enumerate(multiples)]
         if not weights:
             raise ValueError("multiples is empty; it needs at least one multiple of log(1 + t), as in (0, 1)")
+        at_most("the number of multiples", len(weights), MOST_DRAWS)
         require_convex(type(self).__name__, mdp)
         super().__init__(
             mdp,
             multiples=weights,
-            draws=positive_integer("draws", draws),
+            draws=at_most("draws", draws, MOST_DRAWS),
             fresh=positive_integer("fresh", fresh),
-            thinning=positive_integer("thinning", thinning),
+            thinning=at_most("thinning", thinning, MOST_THINNING),
             seed=index("seed", seed, 2**63),
             on_impossible=on_impossible,
             forget=forget,
@@ -129,6 +136,10 @@ class InformedVBMLE(ModelAgent):
         self._objective = make_objective(self.counts, ridge=1.0)
         self._range = reward_range(mdp)
         self._chosen = 0
+
+    def _check(self, snapshot: Snapshot) -> None:
+        super()._check(snapshot)
+        saved_checks.require_within("chosen", snapshot["chosen"], 0, len(self._proposers.solvers) - 1)
 
     @property
     def policy(self) -> Ints:

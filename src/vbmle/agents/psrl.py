@@ -21,10 +21,10 @@ import numpy as np
 
 from vbmle.agents.base import ModelAgent, OnImpossible
 from vbmle.agents.decision import Decision
-from vbmle.agents.posterior import Sampler, sampler_for
+from vbmle.agents.posterior import MOST_THINNING, Sampler, sampler_for
 from vbmle.agents.triggers import UPDATES, EveryObservation, InformationDoubled, Update
 from vbmle.agents.tuning import Knob
-from vbmle.common.validation import Among, Floats, Ints, index, one_of, positive_integer
+from vbmle.common.validation import Among, Floats, Ints, at_most, index, one_of
 from vbmle.estimation.forgetting import Forget
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.planning.planner import make_planner
@@ -85,7 +85,7 @@ class PSRL(ModelAgent):
     ) -> None:
         one_of("update", update, UPDATES)
         one_of("sampler", sampler, SAMPLERS)
-        positive_integer("thinning", thinning)
+        at_most("thinning", thinning, MOST_THINNING)
         super().__init__(
             mdp,
             update=update,

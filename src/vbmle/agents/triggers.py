@@ -17,9 +17,11 @@ from typing import Annotated
 
 import numpy as np
 
+from vbmle.common import saved_checks
 from vbmle.common.files import Snapshot
 from vbmle.common.validation import Among, Floats, Ints
-from vbmle.estimation.counts import TransitionCounts
+from vbmle.estimation.counts import MOST_COUNTED, TransitionCounts
+from vbmle.estimation.forgetting import ForgettingCounts
 from vbmle.estimation.information import Information
 from vbmle.model.mdp import LinearMixtureMDP
 
@@ -47,8 +49,16 @@ class Trigger:
         """What `restore` continues from."""
         return {}
 
+    grows: tuple[str, ...] = ()
+    """What of a snapshot may be longer than that of a fresh one."""
+
     def restore(self, snapshot: Snapshot) -> None:
         """Continue from a snapshot."""
+        saved_checks.require_like("", snapshot, self.snapshot(), self.grows)
+        self._resume(snapshot)
+
+    def _resume(self, snapshot: Snapshot) -> None:
+        """Take over what has the right kinds and shapes."""
 
 
 class EveryStep(Trigger):
@@ -76,7 +86,7 @@ class EveryObservation(Trigger):
     def snapshot(self) -> Snapshot:
         return {"due": np.array(self._due)}
 
-    def restore(self, snapshot: Snapshot) -> None:
+    def _resume(self, snapshot: Snapshot) -> None:
         self._due = bool(snapshot["due"])
 
 
@@ -101,7 +111,7 @@ class InformationDoubled(Trigger):
     def snapshot(self) -> Snapshot:
         return self._information.snapshot()
 
-    def restore(self, snapshot: Snapshot) -> None:
+    def _resume(self, snapshot: Snapshot) -> None:
         self._information.restore(snapshot)
 
 
@@ -128,13 +138,22 @@ class VisitsDoubled(Trigger):
     def snapshot(self) -> Snapshot:
         return {"before": self._before, "begun": np.array(self._begun)}
 
-    def restore(self, snapshot: Snapshot) -> None:
-        self._before[...] = snapshot["before"]
+    def _resume(self, snapshot: Snapshot) -> None:
+        before = snapshot["before"]
+        if isinstance(self._counts, ForgettingCounts):  # what was seen then may weigh less now
+            saved_checks.require_within("before", before, 0.0, float(MOST_COUNTED))
+        else:
+            saved_checks.require_within("before", before, 0.0, self._counts.visits())
+            if (before != np.floor(before)).any():
+                raise ValueError("before holds fractions; visits are whole numbers")
+        self._before[...] = before
         self._begun = bool(snapshot["begun"])
 
 
 class LogDeterminantDoubled(Trigger):
     """Due at first, and when one of the log-determinants that `current()` gives is new or has grown by log 2."""
+
+    grows = ("before",)
 
     def __init__(self, current: Callable[[], Sequence[float]]) -> None:
         self._current, self._due = current, True
@@ -154,5 +173,10 @@ class LogDeterminantDoubled(Trigger):
     def snapshot(self) -> Snapshot:
         return {"before": np.array(self._before, dtype=np.float64), "due": np.array(self._due)}
 
-    def restore(self, snapshot: Snapshot) -> None:
+    def _resume(self, snapshot: Snapshot) -> None:
+        saved_checks.require_finite("before", snapshot["before"])
+        if len(snapshot["before"]) > len(self._current()):
+            raise ValueError(
+                f"before has {len(snapshot['before'])} entries; {len(self._current())} is the most"
+            )
         self._before, self._due = snapshot["before"].tolist(), bool(snapshot["due"])

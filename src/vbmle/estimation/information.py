@@ -6,6 +6,9 @@ A_t is kept as an inverse and updated by rank one, so that a step costs the squa
 
 from __future__ import annotations
 
+import numpy as np
+
+from vbmle.common import saved_checks
 from vbmle.common.files import Snapshot
 from vbmle.core import regression as core
 from vbmle.model.mdp import LinearMixtureMDP
@@ -20,6 +23,7 @@ class Information:
     """
 
     def __init__(self, mdp: LinearMixtureMDP, ridge: float) -> None:
+        self._sizes = np.diff(mdp.flat_set.coordinate_begin)
         self._core = core.Information(mdp.core, ridge or 1.0)
         self.add, self.follow, self.decided = self._core.add, self._core.follow, self._core.decided
 
@@ -34,4 +38,13 @@ class Information:
 
     def restore(self, snapshot: Snapshot) -> None:
         """Continue from a snapshot."""
+        saved_checks.require_like("", snapshot, self.snapshot())
+        begin = 0
+        for size in self._sizes.tolist():
+            block = snapshot["inverse"][begin : begin + size * size].reshape(size, size)
+            saved_checks.require_symmetric("inverse", block)
+            if size and np.linalg.eigvalsh(block)[0] <= 0.0:
+                raise ValueError("inverse is not positive definite")
+            begin += size * size
+        saved_checks.require_within("growth", snapshot["growth"], 0.0, np.finfo(np.float64).max)
         self._core.restore(snapshot)
