@@ -51,6 +51,8 @@ class InformationDirected(ModelAgent):
         from it, or give its pair (s, a) a small chance of anything from then on.
     forget : float or {"window": int}, optional
         How old observations fade: a half-life in steps, or a window of the last ones. By default none is forgotten.
+    restart : {"on-alarm"}, optional
+        Forget everything from before a change of theta when a test finds one. By default there is no such test.
 
     Raises
     ------

@@ -255,7 +255,7 @@ class LinearMixtureMDP:
             ]
         )
         rounding.tell()
-        rounded_rows.warn_of_twins(rows.phi, labels.models)
+        rounded_rows.warn_of_twins(possible.phi, labels.models)
         names = replace(names, models=labels.models)
         constraints = Constraints(
             possible,

@@ -44,14 +44,15 @@ class Plan:
         The optimal value of each state, of the reward in [0, 1] that is planned with.
     Q : (S, A) array
         The value of each action, followed by the policy.
-    value, action_value, value_error
-        V, Q and `error_bound` in the units of your reward, where that was mapped to [0, 1].
     policy : (S,) integer array
         The greedy policy.
     error_bound : float
         A bound on |V - V*| in every state.
     converged : bool
         Whether `error_bound` is within the tolerance that was asked for.
+    mdp : LinearMixtureMDP, optional
+        The model that was planned for. It knows the units of your reward, in which `value`, `action_value` and
+        `value_error` give V, Q and the bound.
 
     Examples
     --------
