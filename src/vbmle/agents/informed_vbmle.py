@@ -29,7 +29,7 @@ from typing import Annotated
 import numpy as np
 
 from vbmle.agents import decision
-from vbmle.agents.base import ModelAgent, OnImpossible, require_convex
+from vbmle.agents.base import ModelAgent, OnImpossible
 from vbmle.agents.decision import Decision
 from vbmle.agents.information_ratio import PosteriorDraws
 from vbmle.agents.posterior import MOST_DRAWS, MOST_THINNING
@@ -116,7 +116,7 @@ class InformedVBMLE(ModelAgent):
     Raises
     ------
     ValueError
-        If a setting is out of range, or theta is one of the candidates (domain "vertices").
+        If a setting is out of range.
 
     Examples
     --------
@@ -148,7 +148,6 @@ class InformedVBMLE(ModelAgent):
         if not weights:
             raise ValueError("multiples is empty; it needs at least one multiple of log(1 + t), as in (0, 1)")
         at_most("the number of multiples", len(weights), MOST_DRAWS)
-        require_convex(type(self).__name__, mdp)
         super().__init__(
             mdp,
             multiples=weights,
@@ -229,14 +228,14 @@ def recommended(mdp: LinearMixtureMDP, seed: int = 0) -> InformedVBMLE:
     Parameters
     ----------
     mdp : LinearMixtureMDP
-        What is known; theta is a mix, not one of the candidates.
+        What is known.
     seed : int, default 0
         Seeds everything that the agent draws for itself. The world's luck has its own seed.
 
     Raises
     ------
     ValueError
-        If theta is one of the candidates (domain "vertices"): `VBMLE` and `PSRL` choose among them.
+        If mdp is not a model, or seed is not a whole number from 0 on.
 
     Examples
     --------
