@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from vbmle import testing, theory, worlds
     from vbmle.agents.base import Agent
     from vbmle.agents.belief import Belief
+    from vbmle.agents.evill import EVILL
     from vbmle.agents.feel_good import FeelGoodSampling
     from vbmle.agents.information_directed import InformationDirected
     from vbmle.agents.informed_vbmle import InformedVBMLE, recommended
@@ -46,6 +47,7 @@ _HOME = {
     "Drive": "vbmle.gym",
     "DriftingWorld": "vbmle.model.drifting_world",
     "Estimate": "vbmle.estimation.likelihood",
+    "EVILL": "vbmle.agents.evill",
     "FeelGoodSampling": "vbmle.agents.feel_good",
     "History": "vbmle.simulation",
     "InformationDirected": "vbmle.agents.information_directed",
@@ -89,6 +91,7 @@ _HOME = {
 }
 
 __all__ = [
+    "EVILL",
     "OMLE",
     "PSRL",
     "RBMLE",
