@@ -72,7 +72,7 @@ format: $(STAMP) ## rewrite the code in the house format
 	$(PY) -m ruff format $(CHECKED)
 
 soak: $(STAMP) core ## the service for an hour: 10,000 stories of clients, killed at a hundred moments and at every write
-	$(ONE_THREAD) VBMLE_SOAK=1 $(PY) -m pytest -s tests/serve/test_stories.py tests/serve/test_crashes.py
+	$(ONE_THREAD) VBMLE_SOAK=1 $(PY) -m pytest -s tests/serve/test_stories.py tests/serve/test_crashes.py tests/serve/test_openapi.py
 
 docs: $(STAMP) core ## the documentation, into site/; fails on an undocumented public name
 	$(PY) -m mkdocs build --strict
