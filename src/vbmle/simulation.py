@@ -49,17 +49,39 @@ class Player(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class History:
-    """What happened, step by step; arrays of length T.
+    """What happened, step by step, as `simulate` returns it; arrays of length T.
 
-    states, actions, next_states : the path.
-    regret : cumulative exact pseudo-regret, in the units of the user's reward.
-    seconds : wall time of the agent's `act` and `observe` in each step.
-    thetas : the agent's theta in each step, (T, d), where it was asked for.
-    distance : |theta_t - theta*|^2, where it was asked for; NaN for an agent that has no theta. An agent with
-        one theta for each (s, a), in an attribute `thetas` of shape (S, A, d), has the smallest of them here,
-        and in `distance_mean` their mean.
-    trouble : 1 in steps whose decision was in trouble (see `vbmle.agents.decision`), else 0, where it was asked for.
-    world : where it happened, for `vbmle.theory.trace`.
+    Attributes
+    ----------
+    states : (T,) integer array
+        The state at each step.
+    actions : (T,) integer array
+        The action taken there.
+    next_states : (T,) integer array
+        The state that followed.
+    regret : (T,) array
+        Cumulative exact pseudo-regret, in the units of your reward.
+    seconds : (T,) array
+        Wall time of the agent's `act` and `observe` in each step.
+    thetas : (T, d) array, or None
+        The agent's theta in each step, if recorded.
+    distance : (T,) array, or None
+        |theta_t - theta*|^2, if recorded; NaN for an agent that has no theta. For an agent with one theta for each
+        (s, a), in an attribute `thetas` of shape (S, A, d), the smallest of them.
+    distance_mean : (T,) array, or None
+        For an agent with one theta for each (s, a), the mean of their distances, if recorded.
+    trouble : (T,) array, or None
+        1 in steps whose decision was in trouble (see `vbmle.agents.decision`), else 0, if recorded.
+    world : World, or None
+        Where it happened, for `vbmle.theory.trace`.
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> world = vbmle.worlds.riverswim(length=6)
+    >>> history = vbmle.simulate(vbmle.Oracle(world.mdp, world.theta), world, horizon=20, record=["distance"])
+    >>> history.states[0].item(), history.regret.round(6)[-1].item(), history.distance.max().item()
+    (0, 0.0, 0.0)
     """
 
     states: Ints
@@ -177,6 +199,13 @@ def earned(world: World, history: History) -> Floats:
 
     The difference between two agents that ran with the same seed is money: it counts the reward of each step, where
     regret counts discounted futures.
+
+    Parameters
+    ----------
+    world : World
+        Where it happened.
+    history : History
+        From `simulate`.
 
     Examples
     --------

@@ -256,7 +256,7 @@ def test_large_tables_stay_sparse(monkeypatch: pytest.MonkeyPatch):
     from vbmle.worlds import gymnasium_worlds
 
     dense = frozen_lake()
-    monkeypatch.setattr(gymnasium_worlds, "DENSE_LIMIT", 0)
+    monkeypatch.setattr(gymnasium_worlds, "DENSE_FEATURES", 0)
     thin = frozen_lake()
     assert thin.mdp.is_sparse
     assert not dense.mdp.is_sparse

@@ -54,10 +54,32 @@ class Part(Protocol):
 
 
 class Agent(ABC):
-    """The protocol. A subclass of its own needs `observe` and `policy`, and `act` where it decides only when asked.
+    """The base class of all agents. One of your own needs `observe` and `policy`, and `act` if it decides when asked.
 
-    `settings` are the keyword arguments that rebuild the agent. Every attribute that is a `Part` is saved with it,
-    and so are the attributes named in `saved`.
+    Every attribute that is a `Part` is saved with the agent, and so are the attributes named in `saved`.
+
+    Parameters
+    ----------
+    mdp : LinearMixtureMDP
+        What is known.
+    **settings
+        The keyword arguments that rebuild the agent; `load` calls the class with them.
+
+    Raises
+    ------
+    ValueError
+        If mdp is not a LinearMixtureMDP.
+
+    Examples
+    --------
+    >>> import numpy, vbmle
+    >>> class AlwaysRight(vbmle.Agent):
+    ...     policy = property(lambda self: numpy.ones(self.mdp.num_states, int))
+    ...     def observe(self, state, action, next_state):
+    ...         pass
+    >>> world = vbmle.worlds.riverswim(length=6)
+    >>> vbmle.simulate(AlwaysRight(world.mdp), world, horizon=20).regret.round(6)[-1].item()
+    0.0
     """
 
     randomised: ClassVar[bool] = False

@@ -16,7 +16,7 @@ from vbmle.common.validation import Floats, Ints, non_negative
 from vbmle.estimation.candidates import make_solver
 from vbmle.estimation.change_point import Restart
 from vbmle.estimation.forgetting import Forget
-from vbmle.estimation.maximiser import goal
+from vbmle.estimation.maximiser import make_objective
 from vbmle.model.mdp import LinearMixtureMDP
 
 
@@ -73,7 +73,7 @@ class MaximumLikelihood(ModelAgent):
         )
         self._solver = make_solver(mdp)
         self._solver.plan()
-        self._objective = goal(self.counts, self.settings["ridge"])
+        self._objective = make_objective(self.counts, self.settings["ridge"])
 
     @property
     def policy(self) -> Ints:

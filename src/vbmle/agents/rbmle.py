@@ -55,8 +55,8 @@ class RBMLE(ModelAgent):
     ----------
     mdp : LinearMixtureMDP
         What is known. The agent never sees the hidden theta.
-    bias : {"sqrt", "log"} or function, default "log"
-        The schedule alpha(t), t = 1, 2, ...: sqrt(t), log(1 + t) as published, or any
+    bias : {"sqrt", "log", "constant"} or function, default "log"
+        The schedule alpha(t), t = 1, 2, ...: sqrt(t), log(1 + t) as published, 1 at all times, or any
         function of t that returns a finite number of at least 0.
     bias_scale : float, default 1.0
         Multiplies the schedule: log-likelihood (nats) per unit of value. 0 turns exploration off; larger explores more.

@@ -18,7 +18,7 @@ from vbmle.agents import decision
 from vbmle.agents.base import ModelAgent, OnImpossible, require_convex
 from vbmle.agents.bias import Bias, BiasSchedule
 from vbmle.agents.decision import Decision
-from vbmle.agents.triggers import UPDATES, InformationDoubled, Update
+from vbmle.agents.triggers import UPDATES, InformationGrown, Update
 from vbmle.agents.tuning import BIAS_SCALE
 from vbmle.common.files import Snapshot
 from vbmle.common.validation import Among, Floats, Ints, index, non_negative, one_of
@@ -26,7 +26,7 @@ from vbmle.estimation.candidates import make_solver
 from vbmle.estimation.change_point import Restart
 from vbmle.estimation.forgetting import Forget
 from vbmle.estimation.likelihood import prove
-from vbmle.estimation.maximiser import POOL, Solver, goal
+from vbmle.estimation.maximiser import POOL, Solver, make_objective
 from vbmle.model.mdp import LinearMixtureMDP
 
 AGENT_SEARCHES = ("global", "certified", "few", "local")
@@ -39,9 +39,9 @@ class VBMLE(ModelAgent):
     ----------
     mdp : LinearMixtureMDP
         What is known. The agent never sees the hidden theta.
-    bias : {"sqrt", "log"} or function, default "sqrt"
-        The schedule alpha(t), t = 1, 2, ...: sqrt(t) as in the paper, log(1 + t), which fades sooner, or any
-        function of t that returns a finite number of at least 0.
+    bias : {"sqrt", "log", "constant"} or function, default "sqrt"
+        The schedule alpha(t), t = 1, 2, ...: sqrt(t) as in the paper, log(1 + t), which fades sooner, 1 at all
+        times, as in MEX, or any function of t that returns a finite number of at least 0.
     bias_scale : float, default 1.0
         Multiplies the schedule: log-likelihood (nats) per unit of value. 0 turns exploration off; larger explores more.
     ridge : float, default 1.0
@@ -115,12 +115,12 @@ class VBMLE(ModelAgent):
             restart=restart,
         )
         if update == "doubling":
-            self._trigger = InformationDoubled(mdp, ridge)
+            self._trigger = InformationGrown(mdp, ridge)
         solver = self._solver = make_solver(
             mdp, places=1 if search == "local" else POOL, seed=self.settings["seed"]
         )
         solver.plan()
-        self._objective = goal(self.counts, penalty)
+        self._objective = make_objective(self.counts, penalty)
         self._climb = {"local": solver.climb, "few": solver.climb_from_few}.get(search, solver.follow)
         self._certifies = search == "certified"
         self._bound = math.nan
@@ -167,9 +167,9 @@ class ApproximateVBMLE(ModelAgent):
     ----------
     mdp : LinearMixtureMDP
         What is known. The agent never sees the hidden theta.
-    bias : {"sqrt", "log"} or function, default "sqrt"
-        The schedule alpha(t), t = 1, 2, ...: sqrt(t) as in the paper, log(1 + t), which fades sooner, or any
-        function of t that returns a finite number of at least 0.
+    bias : {"sqrt", "log", "constant"} or function, default "sqrt"
+        The schedule alpha(t), t = 1, 2, ...: sqrt(t) as in the paper, log(1 + t), which fades sooner, 1 at all
+        times, as in MEX, or any function of t that returns a finite number of at least 0.
     bias_scale : float, default 1.0
         Multiplies the schedule: log-likelihood (nats) per unit of value. 0 turns exploration off; larger explores more.
     ridge : float, default 1.0
@@ -224,7 +224,7 @@ class ApproximateVBMLE(ModelAgent):
         self._solver = Solver(mdp)
         self._solver.plan()
         self._linear = np.empty(mdp.dimension)
-        self._objective = goal(self.counts, self.settings["ridge"], linear=self._linear)
+        self._objective = make_objective(self.counts, self.settings["ridge"], linear=self._linear)
 
     @property
     def policy(self) -> Ints:

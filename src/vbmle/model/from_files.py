@@ -38,7 +38,33 @@ UNSEEN = ("refuse", "stay", "uniform")
 
 
 def models_from_npz(path: PathLike) -> NamedModels:
-    """Every array (S, A, S) of an .npz file as a base model, in the order of the file."""
+    """Every array (S, A, S) of an .npz file as a base model, in the order of the file.
+
+    Parameters
+    ----------
+    path : str or path
+        An .npz file of plain arrays, each a model of its own: [s, a, s'] is the probability of s' after (s, a).
+
+    Returns
+    -------
+    list of sparse arrays (S*A, S)
+        For `LinearMixtureMDP.from_models`, which also takes the names that come with it.
+
+    Raises
+    ------
+    ValueError
+        If an array is not a model; the message names the file, the array and the rule.
+    FileNotFoundError
+        If there is no such file.
+
+    Examples
+    --------
+    >>> import tempfile, numpy, vbmle
+    >>> path = tempfile.mkdtemp() + "/models.npz"
+    >>> numpy.savez(path, calm=[[[0.9, 0.1]], [[0.5, 0.5]]], busy=[[[0.2, 0.8]], [[0.5, 0.5]]])
+    >>> [model.shape for model in vbmle.models_from_npz(path)]
+    [(2, 2), (2, 2)]
+    """
     try:
         arrays = read_arrays(path)
     except FileNotFoundError:
@@ -66,12 +92,41 @@ def models_from_npz(path: PathLike) -> NamedModels:
 
 
 def models_from_table(path: Source, states: Size = None, actions: Size = None) -> NamedModels:
-    """The base models of a table with the columns s, a, s_next, p and, where there are several, model.
+    r"""The base models of a table with the columns s, a, s_next, p and, where there are several, model.
 
-    Models come in the order in which the table first names them. States and actions are whole numbers from 0 on, or
-    names, in the order in which they first occur. `states` and `actions` say how many there are, where that is more
-    than the largest that occurs, or list their names in the order you want. Every model needs every pair (s, a). Rows
+    Models come in the order in which the table first names them. Every model needs every pair (s, a). Rows
     that sum to 1 up to rounding stay as they are: `LinearMixtureMDP.from_models` says what becomes of them.
+
+    Parameters
+    ----------
+    path : str, path or frame
+        A .csv or .parquet file, or a polars or pandas frame, one row per transition; p is its probability. States and
+        actions are whole numbers from 0 on, or names.
+    states : int or sequence of str, optional
+        The number of states, by default one more than the largest that occurs; or their names in the order you want, by
+        default that in which they first occur.
+    actions : int or sequence of str, optional
+        The same for actions.
+
+    Returns
+    -------
+    list of sparse arrays (S*A, S)
+        For `LinearMixtureMDP.from_models`, which also takes the names that come with it.
+
+    Raises
+    ------
+    ValueError
+        If something in the file is wrong; the message names the file, the row and the rule.
+    FileNotFoundError
+        If there is no such file.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile, vbmle
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "coin.csv")
+    >>> _ = path.write_text("s,a,s_next,p\n0,0,0,0.25\n0,0,1,0.75\n1,0,0,1\n")
+    >>> vbmle.models_from_table(path)[0].toarray().tolist()
+    [[0.25, 0.75], [1.0, 0.0]]
     """
     frames.sizes(states, actions)
     read = frames.read(path, ("s", "a", "s_next", "p"))
@@ -114,11 +169,43 @@ def models_from_logs(
     actions: Size = None,
     unseen: Annotated[str, Among(UNSEEN)] = "refuse",
 ) -> NamedModels:
-    """One base model for each log of transitions (columns s, a, s_next), by smoothed frequencies.
+    r"""One base model for each log of transitions (columns s, a, s_next), by smoothed frequencies.
 
-    `smoothing` is added to the count of every transition that some log saw. `unseen` says what a pair (s, a) does
-    that no log saw: "refuse" to go on, "stay" where it is, or "uniform" on all states. States and actions are as in
-    `models_from_table`.
+    Parameters
+    ----------
+    paths : list of str, path or frame
+        The logs, .csv or .parquet files or frames, one for each base model. States and actions are as in
+        `models_from_table`.
+    smoothing : float, default 1.0
+        Added to the count of every transition that occurs in any of the logs; at least 0.
+    states : int or sequence of str, optional
+        The number of states, by default one more than the largest that occurs; or their names in the order you want, by
+        default that in which they first occur.
+    actions : int or sequence of str, optional
+        The same for actions.
+    unseen : {"refuse", "stay", "uniform"}, default "refuse"
+        What a pair (s, a) does that occurs in no log: "refuse" raises an error, "stay" keeps the state, "uniform"
+        leads to all states alike.
+
+    Returns
+    -------
+    list of sparse arrays (S*A, S)
+        For `LinearMixtureMDP.from_models`, which also takes the names that come with it.
+
+    Raises
+    ------
+    ValueError
+        If something in the file is wrong; the message names the file, the row and the rule.
+    FileNotFoundError
+        If there is no such file.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile, vbmle
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "monday.csv")
+    >>> _ = path.write_text("s,a,s_next\n0,0,1\n0,0,1\n0,0,0\n1,0,0\n")
+    >>> vbmle.models_from_logs([path], smoothing=0)[0].toarray().round(3).tolist()
+    [[0.333, 0.667], [1.0, 0.0]]
     """
     validation.one_of("unseen", unseen, UNSEEN)
     extra = validation.non_negative("smoothing", smoothing)
@@ -149,9 +236,37 @@ def models_from_logs(
 
 
 def read_log(path: Source, states: Size = None, actions: Size = None) -> tuple[Any, Any, Any]:
-    """A log of transitions with the columns s, a, s_next: (states, actions, next_states), arrays of equal length.
+    r"""A log of transitions as three arrays: states, actions, next_states, for `Agent.observe_many`.
 
-    Names stay names, which `observe_many` takes, unless `states` or `actions` lists them: then they become numbers.
+    Parameters
+    ----------
+    path : str, path or frame
+        A .csv or .parquet file, or a frame, with the columns s, a, s_next, one row per step.
+    states : int or sequence of str, optional
+        The number of states: numbers from there on are refused. Or their names: then names become numbers.
+    actions : int or sequence of str, optional
+        The same for actions.
+
+    Returns
+    -------
+    three (T,) arrays
+        states, actions, next_states; numbers, or names where the log has names and no list of them was given.
+
+    Raises
+    ------
+    ValueError
+        If something in the file is wrong; the message names the file, the row and the rule.
+    FileNotFoundError
+        If there is no such file.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile, vbmle
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "monday.csv")
+    >>> _ = path.write_text("s,a,s_next\n0,1,1\n1,1,2\n")
+    >>> states, actions, next_states = vbmle.read_log(path)
+    >>> next_states.tolist()
+    [1, 2]
     """
     frames.sizes(states, actions)
     table = frames.read(path, frames.READABLE)

@@ -67,8 +67,10 @@ class LinearMixtureMDP:
     allowed : (S, A) boolean array, optional
         The actions that may be taken; all by default. A state needs at least one. What is said of other pairs is
         ignored: their rewards may be NaN.
-    state_names, action_names : sequences of str, optional
-        What they are called in messages; `act` and `observe` of agents take names too.
+    state_names : sequence of str, optional
+        What states are called in messages; `act` and `observe` of agents take names too.
+    action_names : sequence of str, optional
+        The same for actions.
 
     Raises
     ------
@@ -107,10 +109,10 @@ class LinearMixtureMDP:
         phi = naming.filled(phi, may)
         excluded = validation.mask("impossible", impossible, (states, actions, states))
         excluded = naming.filled(excluded, may).astype(bool)
-        rows = transitions.from_dense(phi, excluded)
-        zero_at = np.argwhere(excluded & (np.abs(phi).max(axis=3) >= transitions.NEGLIGIBLE))
+        possible = transitions.from_dense(phi, excluded)
+        zero_at = np.argwhere(excluded & (np.abs(phi).max(axis=3) >= transitions.NEGLIGIBLE_FEATURE))
         constraints = Constraints(
-            rows,
+            possible,
             transitions.compact(phi.sum(axis=2).reshape(states * actions, dimension)),
             phi[tuple(zero_at.T)].reshape(len(zero_at), dimension),
             [f"(s={s}, a={a}, s'={t})" for s, a, t in zero_at],
@@ -130,19 +132,20 @@ class LinearMixtureMDP:
         allowed: Bools,
         names: Names,
     ) -> None:
-        rows = constraints.transitions
+        possible = constraints.transitions
         self.allowed, self.names = allowed, names
         self.constraints = constraints
-        self.transitions: Transitions = rows
-        self.num_states, self.num_actions, self.dimension = rows.num_states, rows.num_actions, rows.dimension
+        self.transitions: Transitions = possible
+        self.num_states, self.num_actions = possible.num_states, possible.num_actions
+        self.dimension = possible.dimension
         self.discount = validation.fraction("discount", discount)
         self.p_min, self.domain, self.is_sparse = constraints.p_min, constraints.domain, is_sparse
         self.initial = validation.distribution("initial", initial, self.num_states)
-        empty = np.nonzero(np.diff(rows.indptr) == 0)[0]
+        empty = np.nonzero(np.diff(possible.indptr) == 0)[0]
         if len(empty):
             state, action = divmod(int(empty[0]), self.num_actions)
             raise ValueError(f"{names.pair(state, action)} has no possible successor; every pair needs one")
-        self.row_reward, self.transition_reward = transitions.reward_tables(rows, reward, allowed)
+        self.row_reward, self.transition_reward = transitions.reward_tables(possible, reward, allowed)
         self.reward_offset, self.reward_scale = 0.0, 1.0
         self._check_reward(normalise_reward)
         self.row_reward[~allowed.ravel()] = -np.inf
@@ -152,8 +155,8 @@ class LinearMixtureMDP:
             self.initial,
             self.row_reward,
             self.transition_reward,
-            rows.indptr,
-            rows.successor,
+            possible.indptr,
+            possible.successor,
         ):
             array.flags.writeable = False
 
@@ -245,18 +248,18 @@ class LinearMixtureMDP:
         if impossible is not None:
             raise ValueError("impossible is for dense models; leave entries out of sparse models instead")
         source = naming.stand_in(may)
-        rows = transitions.sparse_mixture(
+        possible = transitions.sparse_mixture(
             [
                 rounding.sparse(sparse.csr_array(m) if may.all() else sparse.csr_array(m)[source])
                 for m in models
             ]
         )
         rounding.tell()
-        rounded_rows.warn_of_twins(rows.phi, labels.models)
+        rounded_rows.warn_of_twins(possible.phi, labels.models)
         names = replace(names, models=labels.models)
         constraints = Constraints(
-            rows,
-            np.ones((len(rows.indptr) - 1, len(models))),
+            possible,
+            np.ones((len(possible.indptr) - 1, len(models))),
             np.zeros((0, len(models))),
             [],
             validation.probability("p_min", p_min),
@@ -299,13 +302,15 @@ class LinearMixtureMDP:
         may = naming.action_mask(allowed, states, actions, names)
         if not may.all():
             pattern = naming.one_successor(pattern, may)
-        rows = transitions.one_parameter_each(pattern, actions)
-        count = rows.count
+        possible = transitions.one_parameter_each(pattern, actions)
+        count = possible.count
         sums = sparse.csr_array(
-            (np.ones(count), np.arange(count), rows.indptr), shape=(len(rows.indptr) - 1, count)
+            (np.ones(count), np.arange(count), possible.indptr), shape=(len(possible.indptr) - 1, count)
         )
         zeros = sparse.csr_array((0, count))
-        constraints = Constraints(rows, sums, zeros, [], validation.probability("p_min", p_min), "polytope")
+        constraints = Constraints(
+            possible, sums, zeros, [], validation.probability("p_min", p_min), "polytope"
+        )
         return cls._build(
             constraints,
             reward,

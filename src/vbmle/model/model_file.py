@@ -24,7 +24,7 @@ FORMATS = ("vbmle-model-1", "vbmle-model-2")
 
 def arrays_of(mdp: LinearMixtureMDP) -> dict[str, NDArray[Any]]:
     """All that is known, as arrays by name."""
-    rows, c = mdp.transitions, mdp.constraints
+    transitions, c = mdp.transitions, mdp.constraints
     plain = mdp.domain != "vertices" and bool(mdp.allowed.all())
     meta = {
         "format": FORMATS[0 if plain else 1],
@@ -37,12 +37,12 @@ def arrays_of(mdp: LinearMixtureMDP) -> dict[str, NDArray[Any]]:
         "reward_scale": mdp.reward_scale,
         "zero_names": c.zero_names,
     }
-    if rows.left_out:
-        meta["left_out"] = rows.left_out
+    if transitions.left_out:
+        meta["left_out"] = transitions.left_out
     arrays: dict[str, NDArray[Any]] = {
         "meta": np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8),
-        "indptr": rows.indptr,
-        "successor": rows.successor,
+        "indptr": transitions.indptr,
+        "successor": transitions.successor,
         "initial": mdp.initial,
         "row_reward": mdp.row_reward,
         "transition_reward": mdp.transition_reward,
@@ -52,7 +52,7 @@ def arrays_of(mdp: LinearMixtureMDP) -> dict[str, NDArray[Any]]:
     if mdp.names != Names():
         text = json.dumps([mdp.names.states, mdp.names.actions, mdp.names.models])
         arrays["names"] = np.frombuffer(text.encode(), dtype=np.uint8)
-    for name, matrix in (("phi", rows.phi), ("sums", c.sums), ("zeros", c.zeros)):
+    for name, matrix in (("phi", transitions.phi), ("sums", c.sums), ("zeros", c.zeros)):
         arrays |= pack(name, matrix)
     return arrays
 

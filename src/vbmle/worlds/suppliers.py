@@ -34,6 +34,31 @@ def suppliers(
 
     It begins with nine parts of the base model in which the first supplier is the better one, turns `turns` times to
     the opposite and back, and then stays.
+
+    Parameters
+    ----------
+    capacity : int, default 3
+        The most pieces in stock; states are stocks, so there is one more.
+    change : {"jump", "slow"}, default "jump"
+        Whether the mix changes at once, or moves in a straight line.
+    every : int, default 500
+        Steps between two changes.
+    turns : int, default 1
+        How often the mix changes.
+    discount : float, default 0.9
+        gamma, from 0 up to but below 1.
+
+    Raises
+    ------
+    ValueError
+        If a setting is out of range.
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> world = vbmle.worlds.suppliers(every=100)
+    >>> world.at(0).theta.tolist(), world.at(100).theta.tolist()
+    ([0.9, 0.1], [0.1, 0.9])
     """
     capacity = validation.positive_integer("capacity", capacity)
     every = validation.positive_integer("every", every)
