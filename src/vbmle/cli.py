@@ -119,7 +119,8 @@ def paper(
     """Run what the paper shows and what its reviewers asked; ends in DIR/report.html. Run again to resume."""
     from vbmle.experiments.suites.paper import experiments
 
-    _run(experiments(quick, trials, horizon), out, _home(jobs))
+    if not _nothing_to_do(planned := experiments(quick, trials, horizon), out):
+        _run(planned, out, _home(jobs))
 
 
 @app.command()
@@ -139,6 +140,8 @@ def run(
             "--jobs and --dask are both given; on a cluster its workers decide, so leave --jobs out"
         )
     experiment = spec_file.read(spec, trials=trials, horizon=horizon)
+    if _nothing_to_do([experiment], out):
+        return
     with progress.busy(f"checking {spec}"), compute.ends_at_once():  # nothing is written yet
         spec_file.try_out(experiment, spec)
     _run([experiment], out, _home(jobs) if dask is None else _cluster(dask))
@@ -317,9 +320,23 @@ def _draw(name: str, path: Path) -> None:
 
 def _run(experiments: Sequence[Experiment], out: Path, workers: Workers) -> None:
     """Run experiments, report them, and end with the code that says how it went."""
+    from vbmle.experiments import finished
+
     failures = _records(experiments, out, workers)
     _report(out)
     _name(failures)
+    finished.note(out, experiments)
+
+
+def _nothing_to_do(experiments: Sequence[Experiment], out: Path) -> bool:
+    """Whether all records and the page are there as they were left: said, and nothing is read or made again."""
+    from vbmle.experiments import finished
+
+    if not finished.is_finished(out, experiments):
+        return False
+    count = sum(len(experiment.plan()) for experiment in experiments)
+    _say(f"nothing to do: all {count} trials have their records; see {out / finished.PAGE}")
+    return True
 
 
 def _processes(jobs: int | None) -> int:

@@ -26,6 +26,7 @@ DECIDING = (
     "simulation.py",
     "theory/trace.py",
     "experiments/measures.py",
+    "experiments/model_worlds.py",
     "experiments/playing.py",
 )
 """Files and folders of the package that the numbers in a record depend on."""
