@@ -145,8 +145,8 @@ void ordered_sweep_columns(const Chain& chain, const double* gain, double* X, do
     for (Index k = 0, s = chain.descending ? states - 1 : 0; k < states; ++k, s += step) {
         const Lanes value = row_of_columns(chain, s, gain, X), change = value - load(X + s * kTogether);
         store(value, X + s * kTogether);
-        low = change < low ? change : low;
-        high = change > high ? change : high;
+        low = least(change, low);
+        high = greatest(change, high);
     }
     const double count = for_sample(chain, [&](Index s) {
         residual += row_of_columns(chain, s, gain, X) - load(X + s * kTogether);

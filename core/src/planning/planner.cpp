@@ -2,6 +2,7 @@
 
 #include "linalg/lu.hpp"
 #include "planning/policy_iteration.hpp"
+#include "planning/slow_chain.hpp"
 #include "planning/sweeps.hpp"
 
 namespace vb {
@@ -9,6 +10,8 @@ namespace vb {
 namespace {
 
 constexpr double kPrecision = 1e-11;  // of the largest possible value, 1/(1-gamma)
+
+static_assert(kSpare >= 3 * kTogether && kSpare >= kSlowSpare);
 
 // Whether the transitions of all pairs lead to all states, in order; a model without a pattern means that.
 bool is_full(const Model& model) {

@@ -35,7 +35,7 @@ struct Planner {
     bool factors() const { return !lu.empty(); }
 };
 
-inline constexpr Index kSpare = 12;
+inline constexpr Index kSpare = 12;  // three of kTogether columns, or what a slow chain needs
 
 // `factors`: whether policies are evaluated by dense factors, (S, S); otherwise by sweeps.
 Planner make_planner(Arena& arena, const Model& model, bool factors);
