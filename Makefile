@@ -2,30 +2,51 @@
 
 PY := .venv/bin/python
 PEERS := .venv-peers/bin/python
-# A stamp, not the directory: it is written only after the installation has finished.
+# Stamps, not directories: each is written only after its step has finished.
+RUNS := .venv/.runs
 STAMP := .venv/.installed
 # One BLAS thread per process: on busy cores two of them make small linear algebra many times slower.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
+# What `make sanitize` runs: tests that reach into the core.
+SLICE := tests/core --ignore=tests/core/test_build.py -k 'not clarabel and not ten_thousand and not leak'
+FUZZED := 300
+CHECKED := src tests docs core hatch_build.py
 
 .DEFAULT_GOAL := help
-.PHONY: help paper compare study peers test lint format docs bench clean
+.PHONY: help paper compare study league peers test lint format docs bench soak core wheel sanitize clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
 
-$(STAMP): requirements.lock pyproject.toml
+# What runs the experiments; a compiler too, where the system has none.
+$(RUNS): requirements-paper.lock pyproject.toml hatch_build.py
 	test -x $(PY) || python3 -m venv .venv
-	$(PY) -m pip install -q -r requirements.lock
-	$(PY) -m pip install -q --no-deps -e .
+	$(PY) -m pip install -q -r requirements-paper.lock $$($(PY) core/build.py --needs)
+	$(PY) -m pip install -q --no-build-isolation --no-deps -e .
 	touch $@
 
-paper: $(STAMP) ## what the paper shows, into paper/
+# What tests and documents them.
+$(STAMP): requirements.lock $(RUNS)
+	$(PY) -m pip install -q -r requirements.lock
+	touch $@
+
+# Warnings are errors for us; they must not keep anybody with another compiler from running the experiments.
+STRICT := --strict
+paper compare study league bench docs: STRICT :=
+
+core: $(RUNS) ## the compiled core: what an edit touched, with warnings as errors
+	$(PY) core/build.py $(STRICT)
+
+paper: core ## what the paper shows, into paper/
 	.venv/bin/vbmle paper --out paper
 
-compare: $(STAMP) ## all agents, as they come and tuned, into compare/
+compare: core ## all agents, with default and tuned settings, into compare/
 	.venv/bin/vbmle compare --out compare
 
-study: $(STAMP) ## what the maximiser and the bias do to regret, into study/
+league: core ## how far behind the best each agent is, over many worlds, into league/
+	.venv/bin/vbmle league --out league
+
+study: core ## what the maximiser and the bias do to regret, into study/
 	.venv/bin/vbmle study --out study
 
 .venv-peers/.installed: requirements-peers.lock pyproject.toml
@@ -35,26 +56,39 @@ study: $(STAMP) ## what the maximiser and the bias do to regret, into study/
 	touch $@
 
 peers: .venv-peers/.installed ## reward lost by VBMLE, Q-learning and DQN, into peers/ and docs/peers.md
+	$(PEERS) core/build.py
 	$(ONE_THREAD) $(PEERS) examples/peers/peers.py --out peers --page docs/peers.md
 
-test: lint ## lint, then all tests
+test: lint core ## lint, then all tests
 	$(ONE_THREAD) $(PY) -m pytest -n 2
 
-lint: $(STAMP) ## ruff and mypy on src and tests
-	$(PY) -m ruff check src tests docs
-	$(PY) -m ruff format --check src tests docs
+lint: $(STAMP) ## ruff and mypy on everything in Python
+	$(PY) -m ruff check $(CHECKED)
+	$(PY) -m ruff format --check $(CHECKED)
 	$(PY) -m mypy
 
 format: $(STAMP) ## rewrite the code in the house format
-	$(PY) -m ruff check --fix src tests docs
-	$(PY) -m ruff format src tests docs
+	$(PY) -m ruff check --fix $(CHECKED)
+	$(PY) -m ruff format $(CHECKED)
 
-docs: $(STAMP) ## the documentation, into site/; fails on an undocumented public name
+soak: $(STAMP) core ## the service for an hour: 10,000 stories of clients, killed at a hundred moments and at every write
+	$(ONE_THREAD) VBMLE_SOAK=1 $(PY) -m pytest -s tests/serve/test_stories.py tests/serve/test_crashes.py
+
+docs: $(STAMP) core ## the documentation, into site/; fails on an undocumented public name
 	$(PY) -m mkdocs build --strict
 
-bench: $(STAMP) ## the speed table, into bench/
+bench: $(STAMP) core ## the speed table, into bench/
 	.venv/bin/vbmle bench --out bench
 
+wheel: $(RUNS) ## a wheel for this platform and any Python, and the sources to build others from, into dist/
+	$(PY) -m hatchling build
+
+sanitize: $(STAMP) ## the core with address and undefined-behaviour checks, under the tests that reach into it
+	$(PY) core/build.py --strict --sanitize
+	$(ONE_THREAD) ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
+		LD_PRELOAD="$$($${CC:-cc} -print-file-name=libasan.so)" VBMLE_LIBRARY=core/build/sanitize/libvbmle.so \
+		sh -c "$(PY) -m pytest -n 2 $(SLICE) && $(PY) tests/fuzz.py $(FUZZED)"
+
 clean: ## remove everything that is built, the environment included
-	rm -rf .venv .venv-peers site dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-peers site dist core/build src/vbmle/core/libvbmle* .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find src tests docs -name __pycache__ -type d -prune -exec rm -rf {} +

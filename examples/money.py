@@ -11,8 +11,9 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 import vbmle
+from vbmle.report.styles import BLUE, GREEN, INK, ORANGE, PINK, RED
 
-COLOURS = ("#000000", "#D55E00", "#CC79A7", "#009E73", "#0072B2", "#E69F00")
+COLOURS = (INK, RED, PINK, GREEN, BLUE, ORANGE)
 LINES = (":", "--", "-.", (0, (5, 1)), "-", "-")
 NO_PICTURE = ""  # what stands for FILE.png where it is left out
 
@@ -31,7 +32,7 @@ def agents(mdp):
 
 
 def compare(world, step, trials, steps, path=None):
-    """Print the money lost against who knows the truth, on the same days with the same luck; draw it if asked."""
+    """Print the money lost against an agent that knows the truth, on the same days with the same luck; draw it if asked."""
     lost, regret, most = {}, {}, []
     for seed in range(trials):
         knows = vbmle.earned(world, vbmle.simulate(vbmle.Oracle(world.mdp, world.theta), world, steps, seed))
@@ -41,7 +42,9 @@ def compare(world, step, trials, steps, path=None):
             lost.setdefault(name, []).append(np.cumsum(knows - vbmle.earned(world, history)))
             regret.setdefault(name, []).append(history.regret[-1])
     runs = counted(trials, "trial")
-    print(f"{counted(steps, step)}, {runs}; who knows the truth earns {np.mean(most):.2f} euros a {step}")
+    print(
+        f"{counted(steps, step)}, {runs}; an agent that knows the truth earns {np.mean(most):.2f} euros a {step}"
+    )
     print(f"{'':28}{'euros lost':>12}{'+-':>8}{'regret':>12}")
     for name, curves in lost.items():
         final = np.array(curves)[:, -1]
@@ -53,7 +56,7 @@ def compare(world, step, trials, steps, path=None):
         axes = figure.subplots()
         for (name, curves), colour, line in zip(lost.items(), COLOURS, LINES, strict=True):
             axes.plot(np.append(0.0, np.mean(curves, axis=0)), color=colour, linestyle=line, lw=2, label=name)
-        axes.set(xlabel=step, ylabel="euros lost to who knows the truth", title=f"mean of {runs}")
+        axes.set(xlabel=step, ylabel="euros lost against the best policy", title=f"mean of {runs}")
         axes.xaxis.set_major_locator(MaxNLocator("auto", steps=[1, 2, 5, 10], integer=True))
         axes.legend(frameon=False)
         figure.savefig(path, dpi=130)
@@ -97,7 +100,7 @@ def picture(word):
 def arguments(about, trials, steps):
     """[FILE.png] [TRIALS] [STEPS] of the command line; a number in the first place means that there is no file."""
     parser = argparse.ArgumentParser(
-        description=f"{about.splitlines()[0]} Prints the euros that each agent lost to who knows the truth."
+        description=f"{about.splitlines()[0]} Prints the euros that each agent lost against one that knows the truth."
     )
     parser.add_argument("path", nargs="?", type=picture, metavar="FILE.png", help="draw the losses, too")
     for name, usual in (("trials", trials), ("steps", steps)):

@@ -12,11 +12,12 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import vbmle
+from vbmle.report.styles import BLUE, ORANGE, RED
 
 LOOKS = {
-    "VBMLE": ("#0072B2", "-"),
-    "ApproximateVBMLE": ("#E69F00", "--"),
-    "MaximumLikelihood": ("#D55E00", ":"),
+    "VBMLE": (BLUE, "-"),
+    "ApproximateVBMLE": (ORANGE, "--"),
+    "MaximumLikelihood": (RED, ":"),
 }
 
 

@@ -15,9 +15,9 @@ from matplotlib.animation import FuncAnimation, PillowWriter
 
 import vbmle
 from vbmle import theory
-from vbmle.regression import Regression
+from vbmle.estimation.value_regression import Regression
+from vbmle.report.styles import BLUE, GREEN, GREY, ORANGE, PINK, RED
 
-BLUE, ORANGE, GREEN, RED, PURPLE, GREY = "#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#555555"
 DELTA = 0.1
 CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(0.75)]])
 
@@ -37,7 +37,7 @@ def run(world: vbmle.World, steps: int, seed: int, thetas: bool = False) -> vbml
 
 
 def draw_bounds(world: vbmle.World, trials: int, steps: int, path: Path) -> None:
-    """Figure 2b and its kin: what is bounded, over trials, and the bound."""
+    """Figure 2b and figures like it: what is bounded, over trials, and the bound."""
     traces = [theory.trace(run(world, steps, seed), delta=DELTA) for seed in range(trials)]
     panels = {
         "error": (r"$|\theta^* - \theta^{MLE}_t|^2_{A_t}$ (Figure 2b)", r"$\beta_t$"),
@@ -155,7 +155,7 @@ def sets_after(simplex: Simplex, history: vbmle.History, t: int) -> dict[str, np
     }
 
 
-STYLES = [(RED, ":"), (PURPLE, "-."), (ORANGE, "--"), (BLUE, "-")]
+STYLES = [(RED, ":"), (PINK, "-."), (ORANGE, "--"), (BLUE, "-")]
 
 
 def draw_sets(simplex: Simplex, steps: int, path: Path) -> None:
@@ -245,8 +245,8 @@ def draw_animation(simplex: Simplex, steps: int, path: Path) -> None:
         axis = right
         axis.tricontour(*simplex.xy.T, simplex.V, levels=6, colors="white", linewidths=0.4, alpha=0.6)
         trail = history.thetas[:t] @ CORNERS
-        axis.plot(*trail[-200:].T, color=PURPLE, lw=0.9, alpha=0.8)
-        simplex.star(axis, history.thetas[t - 1], "o", PURPLE, 8, r"$\theta^{VBMLE}_t$")
+        axis.plot(*trail[-200:].T, color=PINK, lw=0.9, alpha=0.8)
+        simplex.star(axis, history.thetas[t - 1], "o", PINK, 8, r"$\theta^{VBMLE}_t$")
         for one in (left, right):
             one.legend(loc="upper left", fontsize=8, frameon=False)
         figure.suptitle(f"t = {t}", y=0.08, fontsize=11)

@@ -12,8 +12,8 @@ import numpy as np
 from problems import dense, optimality
 
 import vbmle
-from vbmle.counts import TransitionCounts
-from vbmle.model import LinearMixtureMDP
+from vbmle.estimation.counts import TransitionCounts
+from vbmle.model.mdp import LinearMixtureMDP
 
 PROMISED = 1e-7  # relative KKT residual of an answer that calls itself converged
 JUDGED = 10 * PROMISED  # the judge scales rows and multipliers its own way

@@ -164,3 +164,11 @@ def play(agent: Any, world: World, steps: int, state: int = 0, rng: np.random.Ge
         agent.observe(state, action, following)
         state = following
     return state
+
+
+def small_world(seed: int = 0, p_min: float = 0.05) -> World:
+    """Three states, two actions, three base models; every transition has at least p_min."""
+    rng = np.random.default_rng(seed)
+    models = 0.8 * rng.dirichlet(np.ones(3), (3, 3, 2)) + 0.2 / 3.0
+    mdp = LinearMixtureMDP.from_models(list(models), rng.random((3, 2)), 0.9, p_min=p_min)
+    return World(mdp, rng.dirichlet(np.full(3, 2.0)))

@@ -12,12 +12,13 @@ import pytest
 
 import vbmle
 from vbmle.cli import app
-from vbmle.experiments import paper
-from vbmle.experiments.read import read
 from vbmle.experiments.spec import Choice, Experiment
+from vbmle.experiments.spec_file import read
 from vbmle.experiments.store import Store
+from vbmle.experiments.suites import paper
 
 COMMAND = [sys.executable, "-c", "from vbmle.cli import app; app()"]
+COMMANDS = sorted(str(command.name or command.callback.__name__) for command in app.registered_commands)  # type: ignore[union-attr]
 HEAVY = "numba matplotlib polars gymnasium plotly scipy.optimize"
 
 
@@ -48,7 +49,7 @@ def test_every_agent_and_world_has_its_line(call):
     code, out, err = call("agents")
     assert (code, err) == (0, "")
     lines = {line.partition("(")[0]: line for line in out.splitlines()}
-    assert "bias: 'sqrt' | 'log' | function = 'sqrt', bias_scale: float = 1.0" in lines["VBMLE"]
+    assert "bias: 'sqrt' | 'log' | 'constant' | function = 'sqrt', bias_scale: float = 1.0" in lines["VBMLE"]
     assert vbmle.VBMLE.__doc__ is not None
     assert lines["VBMLE"].endswith(vbmle.VBMLE.__doc__.splitlines()[0])
     code, out, err = call("worlds")
@@ -69,6 +70,39 @@ def test_help_is_light_for_every_command():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
     assert (done.returncode, done.stderr.strip()) == (0, "[]")
     assert all(option in done.stdout for option in ("--quick", "--out", "--jobs", "--dask", "--horizon"))
+
+
+def test_the_version_is_told(call):
+    assert call("--version") == (0, f"vbmle {vbmle.__version__}\n", "")
+
+
+@pytest.mark.parametrize(
+    "command", [[], *([name] for name in COMMANDS)], ids=lambda command: " ".join(command)
+)
+def test_h_is_help_for_every_command(call, command: list[str]):
+    short, long = call(*command, "-h"), call(*command, "--help")
+    assert short == long
+    code, out, err = short
+    assert (code, err) == (0, "")
+    assert out.startswith(" ".join(["Usage: vbmle", *command]))
+    assert "-h, --help" in out
+
+
+def test_the_shell_completes_commands_and_options():
+    def completed(*words: str) -> list[str]:
+        asked = {
+            "_VBMLE_COMPLETE": "complete_bash",
+            "COMP_WORDS": " ".join(words),
+            "COMP_CWORD": str(len(words) - 1),
+        }
+        command = [sys.executable, "-m", "vbmle"]
+        done = subprocess.run(
+            command, env=os.environ | asked, capture_output=True, text=True, timeout=120, check=True
+        )
+        return done.stdout.split()
+
+    assert completed("vbmle", "co") == ["compare"]
+    assert {"--out", "--jobs", "--dask"} <= set(completed("vbmle", "run", "--"))
 
 
 def test_no_command_shows_the_help(call):

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from sweeps import same
 
-from vbmle.experiments.read import read
+from vbmle.experiments.spec_file import read
 from vbmle.experiments.store import Store
 
 SPEC = """
@@ -50,11 +50,12 @@ def whole(spec: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def start(spec: Path, folder: Path, *options: str) -> subprocess.Popen[str]:
+def start(spec: Path, folder: Path, *options: str, first: str = "") -> subprocess.Popen[str]:
+    """`vbmle run` in a process of its own, which does `first` before anything else."""
     command = [
         sys.executable,
         "-c",
-        "from vbmle.cli import app; app()",
+        f"{first}\nfrom vbmle.cli import app; app()",
         "run",
         str(spec),
         "--out",
@@ -116,7 +117,7 @@ def test_records_are_read_as_the_documentation_says(whole: Path, tmp_path: Path)
     command = [sys.executable, "-c", block + check]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 0, done.stderr
-    assert "'step', 'regret', 'seconds', 'mle_error', 'world', 'agent', 'index'" in done.stdout
+    assert "'step', 'regret', 'seconds', 'trouble', 'mle_error', 'world', 'agent', 'index'" in done.stdout
 
 
 def test_a_killed_worker_changes_no_record(spec: Path, whole: Path, tmp_path: Path):
@@ -149,8 +150,11 @@ def test_a_full_disk_ends_the_run_in_one_line(spec: Path, tmp_path: Path):
     experiment = read(spec)
     path = Store(tmp_path, experiment).path(experiment.plan()[5])
     path.parent.mkdir(parents=True)
-    path.with_suffix(".part").symlink_to("/dev/full")
-    code, out, err = finish(start(spec, tmp_path, "--jobs", "1"))
+    full = (
+        "from pathlib import Path; from vbmle.common.files import path_aside; "
+        f"path_aside(Path({str(path)!r})).symlink_to('/dev/full')"
+    )
+    code, out, err = finish(start(spec, tmp_path, "--jobs", "1", first=full))
     assert (code, out) == (1, "")
     last = err.splitlines()[-1]
     assert last == f"vbmle: cannot write {path} (No space left on device); run again to go on"

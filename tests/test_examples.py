@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from vbmle.experiments.read import read
+from vbmle.experiments.spec_file import read
 from vbmle.experiments.store import load
 
 EXAMPLES = Path(__file__).parent.parent / "examples"

@@ -1,6 +1,9 @@
 """Gymnasium, both ways: its own checker, vector environments, our agents in its worlds, its policies in ours."""
 
+import subprocess
+import sys
 import warnings
+from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -334,3 +337,16 @@ def test_each_member_of_a_vector_may_have_a_truth_of_its_own():
     many.reset(seed=0, options={"theta": "random"})
     assert len({env.unwrapped.world.theta.tobytes() for env in many.envs}) == 3
     many.close()
+
+
+def test_gymnasium_alone_makes_our_environments_by_name(tmp_path: Path):
+    """No import of ours: since version 1.0 Gymnasium reads no plug-ins, but imports the module that an id names."""
+    code = """
+import gymnasium
+env = gymnasium.make("vbmle.gym:vbmle/RiverSwim-v0", length=5)
+state, _ = env.reset(seed=0)
+print(int(env.observation_space.n), int(env.step(1)[0]) in range(5))
+"""
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    assert (done.returncode, done.stdout.split()) == (0, ["5", "True"]), done.stderr

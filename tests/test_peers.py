@@ -51,7 +51,7 @@ def test_runs_of_different_length_are_not_compared(peers):
 
 
 @pytest.mark.parametrize("world_name", ["riverswim", "frozen_lake", "inventory", "queue"])
-@pytest.mark.parametrize("agent", ["DQN, as it comes", "DQN, set up"])
+@pytest.mark.parametrize("agent", ["DQN, defaults", "DQN, set up"])
 def test_a_dqn_that_plays_the_best_policy_loses_nothing(peers, tmp_path: Path, world_name: str, agent: str):
     """Chance is that of `simulate`, step by step, in one run without truncation; rewards are in the world's units."""
     world = vbmle.worlds.WORLDS[world_name](**peers.SETTINGS[world_name])
@@ -83,7 +83,7 @@ def test_a_dqn_whose_run_was_broken_is_refused(peers, tmp_path: Path):
             self.env.reset()
 
     world = vbmle.worlds.riverswim()
-    task = peers.Task("riverswim", "DQN, as it comes", 0, 5, str(tmp_path))
+    task = peers.Task("riverswim", "DQN, defaults", 0, 5, str(tmp_path))
     with pytest.raises(RuntimeError, match="reset 2 times"):
         peers.deep_q(task, world, lambda *a, **s: Twice(np.zeros(6, np.int64), *a, **s))
 

@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from vbmle import planning, simulation
-from vbmle.model import LinearMixtureMDP, World
+from vbmle import simulation
+from vbmle.model.mdp import LinearMixtureMDP
+from vbmle.model.world import World
+from vbmle.planning import planner
 from vbmle.simulation import simulate
 from vbmle.testing import example_models
 from vbmle.worlds import hypercube, riverswim
@@ -82,7 +84,7 @@ def test_regret_is_that_of_all_policies_enumerated(name: str):
 @pytest.mark.parametrize("name", ["riverswim", "hypercube"])
 def test_the_best_policy_has_no_regret_and_regret_never_falls(name: str):
     world = {"riverswim": riverswim, "hypercube": lambda: hypercube(4)}[name]()
-    best = Scripted([planning.plan(world.mdp, world.theta).policy])
+    best = Scripted([planner.plan(world.mdp, world.theta).policy])
     assert simulate(best, world, 100).regret[-1] <= 100 * EXACT
     assert (np.diff(simulate(scripted(world.mdp), world, 100).regret) >= 0.0).all()
 
@@ -104,13 +106,13 @@ def test_regret_is_in_the_users_units():
 def test_repeated_policies_are_evaluated_once(monkeypatch: pytest.MonkeyPatch):
     world, seen = riverswim(), []
     agent = scripted(world.mdp, count=5)
-    evaluate = planning.evaluate
+    evaluate = planner.evaluate
 
     def counted(mdp: LinearMixtureMDP, theta: Any, policy: Any) -> np.ndarray:
         seen.append(bytes(np.asarray(policy, dtype=np.int64)))
         return evaluate(mdp, theta, policy)
 
-    monkeypatch.setattr(planning, "evaluate", counted)
+    monkeypatch.setattr(planner, "evaluate", counted)
     simulate(agent, world, 200)
     assert len(seen) == 1 + len({policy.tobytes() for policy in agent.policies})  # and V*, once
 

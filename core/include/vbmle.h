@@ -24,7 +24,7 @@
 extern "C" {
 #endif
 
-/* ---- Statuses -------------------------------------------------------------------------------------------------- */
+/* ---- Statuses: below 20 how a computation ended, from 20 on a call that was refused ----------------------------- */
 
 typedef int32_t vb_status;
 
@@ -39,6 +39,20 @@ typedef int32_t vb_status;
 #define VB_OUT_OF_MEMORY 20      /* memory has run out; nothing was made */
 #define VB_BAD_ARGUMENT 21       /* a size, an index or a number is out of range; nothing was done */
 
+/* ---- The library ------------------------------------------------------------------------------------------------ */
+
+/* The version of this interface: it goes up by one with every change that an older caller would not survive. */
+#define VB_INTERFACE_VERSION 1
+
+/* The VB_INTERFACE_VERSION that the library was built with. */
+VB_API int32_t vb_version(void);
+
+/* What a status means, in words that can end a sentence; the text belongs to the library and lives as long as it. */
+VB_API const char* vb_status_text(vb_status status);
+
+/* 1 if this processor and its operating system can run the library for wide vectors (x86-64-v3), else 0. */
+VB_API int32_t vb_runs_wide(void);
+
 /* ---- Models ---------------------------------------------------------------------------------------------------- */
 
 /* What a model is made from. The arrays marked "kept" are not copied: they must live, unchanged, as long as the model. */
@@ -49,23 +63,23 @@ typedef struct vb_model_data {
     int64_t dimension;        /* d >= 1 */
     double discount;          /* gamma in [0, 1) */
     const int64_t* pair_begin;   /* (S*A + 1,) kept: transitions of a pair */
-    const int64_t* successor;    /* (transitions,) the next state; may be empty rows for actions that are not allowed */
-    const double* reward;        /* (S*A,) kept: minus infinity for an action that is not allowed */
+    const int64_t* successor;    /* (transitions,) the next state, rising within a pair */
+    const double* reward;        /* (S*A,) kept: minus infinity for an action that is not allowed; every state has one that is */
     const double* reward_next;   /* (transitions,) kept: r(s,a,s'), or null */
     const double* phi;           /* (transitions, d) kept: dense features, or null */
     const int64_t* feature_begin;       /* (transitions + 1,) kept: sparse features, or null */
-    const int64_t* feature_coordinate;  /* kept: entries of theta */
+    const int64_t* feature_coordinate;  /* kept: entries of theta, those of one transition in one block */
     const double* feature_weight;       /* kept */
     int64_t num_blocks;          /* blocks of the feasible set; dense features need one */
     const double* center;        /* (d,) kept: an interior point */
-    const int64_t* coordinates;  /* (d,) kept: entries of theta, block after block */
+    const int64_t* coordinates;  /* (d,) kept: entries of theta, block after block, each once */
     const int64_t* coordinate_begin;  /* (blocks + 1,) into coordinates */
     const double* basis;         /* kept: blocks of (coordinates, free), one after another */
     const int64_t* free_begin;   /* (blocks + 1,) into y */
     const double* normals;       /* kept: blocks of (facets, free), one after another */
     const double* offsets;       /* (facets,) kept */
     const int64_t* facet_begin;  /* (blocks + 1,) into offsets */
-    const double* diameter;      /* (blocks,) bounds on the distance of two points of a block */
+    const double* diameter;      /* (blocks,) bounds on the distance of two points of a block; > 0 where it has some free */
 } vb_model_data;
 
 typedef struct vb_model vb_model;
@@ -80,7 +94,10 @@ VB_API vb_status vb_model_probabilities(const vb_model* model, const double* the
 /* theta = center + basis y: y (free,), theta (d,). */
 VB_API vb_status vb_model_assemble(const vb_model* model, const double* y, double* theta);
 
-/* The y of a theta, moved inside the feasible set where theta is outside. */
+/* out = weight * phi_V(s, a) = weight * sum over s' of phi(s'|s,a) V(s'): V (S,), out (d,). */
+VB_API vb_status vb_model_value_feature(const vb_model* model, int64_t pair, const double* V, double weight, double* out);
+
+/* The y of a theta, which must be finite, moved inside the feasible set where theta is outside. */
 VB_API vb_status vb_model_place(const vb_model* model, const double* theta, double* y);
 
 /* ---- Planning -------------------------------------------------------------------------------------------------- */
@@ -194,8 +211,11 @@ VB_API int64_t vb_counts_add(vb_counts* counts, int64_t state, int64_t action, i
 #define VB_BAD_ACTION (-2)     /* the action is out of range */
 #define VB_BAD_NEXT_STATE (-3) /* the next state is out of range */
 #define VB_IMPOSSIBLE (-4)     /* no feasible theta allows the transition */
+#define VB_BAD_TIMES (-5)      /* times is below 1, or the total would reach 2^62 */
+#define VB_NO_COUNTS (-6)      /* counts is null */
 
-/* Replaces all counts: values (transitions,) finite and not negative, observed (num_observed,) exactly those above 0. */
+/* Replaces all counts: values (transitions,) finite, not negative and in total below 2^62, observed (num_observed,)
+ * those above 0, each once. */
 VB_API vb_status vb_counts_load(vb_counts* counts, const double* values, const int64_t* observed, int64_t num_observed);
 
 typedef struct vb_counts_view {
@@ -206,33 +226,33 @@ typedef struct vb_counts_view {
 } vb_counts_view;
 
 /* Where the counts lie, and how many there are now. */
-VB_API void vb_counts_fields(vb_counts* counts, vb_counts_view* view);
+VB_API vb_status vb_counts_fields(vb_counts* counts, vb_counts_view* view);
 
 /* sum n log p - ridge/2 |theta|^2 + <linear, theta> + bias * V*(state; theta) */
 typedef struct vb_objective {
     vb_counts* counts;     /* n */
-    const double* linear;  /* (d,), or null */
-    double ridge;          /* >= 0 */
-    double bias;           /* >= 0 */
+    const double* linear;  /* (d,) finite, or null */
+    double ridge;          /* finite, >= 0 */
+    double bias;           /* finite, >= 0 */
     int64_t state;         /* where the value counts */
 } vb_objective;
 
 /* A maximiser over the feasible set. It keeps its local maxima from one call to the next. */
 typedef struct vb_solver vb_solver;
 
-/* A solver for up to `places` local maxima; factors: evaluate policies by dense factors, else by sweeps. */
+/* A solver for up to `places` (1 to 1000) local maxima; factors: evaluate policies by dense factors, else by sweeps. */
 VB_API vb_status vb_solver_new(const vb_model* model, int64_t places, int32_t factors, vb_solver** solver);
 VB_API void vb_solver_free(vb_solver* solver);
 
 typedef struct vb_starts {
-    const double* fixed;   /* (num_fixed, free) points y to start from */
+    const double* fixed;   /* (num_fixed, free) finite: points y to start from */
     int64_t num_fixed;
     const double* best;    /* (free,) the y that is best for the controller everywhere, or null */
     const int64_t* pairs;  /* (num_pairs,) pairs in the order in which they are tried */
     int64_t num_pairs;
 } vb_starts;
 
-/* Where searches start from; copied. To be called once, before the first search. */
+/* Where searches start from; copied. To be called once, before the first search; refused a second time. */
 VB_API vb_status vb_solver_set_starts(vb_solver* solver, const vb_starts* starts);
 
 /* Each of these maximises and returns how the incumbent's last climb ended (VB_OK to VB_NO_START), or VB_BAD_ARGUMENT. */
@@ -242,11 +262,11 @@ VB_API vb_status vb_solver_follow(vb_solver* solver, const vb_objective* objecti
 VB_API vb_status vb_solver_climb_from_few(vb_solver* solver, const vb_objective* objective); /* and from two starts */
 VB_API vb_status vb_solver_add_start(vb_solver* solver, const vb_objective* objective, const double* theta); /* from theta, too */
 
-/* Stands at theta (d,) alone, moved inside the feasible set. */
-VB_API void vb_solver_stand_at(vb_solver* solver, const double* theta);
+/* Stands at theta (d,) alone, moved inside the feasible set; theta must be finite, here and above. */
+VB_API vb_status vb_solver_stand_at(vb_solver* solver, const double* theta);
 
 /* Makes the incumbent's policy and V optimal for its theta. */
-VB_API void vb_solver_plan(vb_solver* solver);
+VB_API vb_status vb_solver_plan(vb_solver* solver);
 
 /* Where the maxima lie. Row 0 is the incumbent, the last row scratch; rows = places + 1. */
 typedef struct vb_solver_view {
@@ -257,20 +277,76 @@ typedef struct vb_solver_view {
     int64_t* active;      /* (rows, free) facets on which the last program ended, block by block */
     int64_t* num_active;  /* (rows, blocks) */
     double* result;       /* (rows, 3) objective, relative KKT residual, gap */
-    int32_t* status;      /* (rows,) how the last climb ended */
+    int32_t* status;      /* (rows,) how the last climb ended; before the first VB_NO_START */
     int32_t* iterations;  /* (rows,) of the last climb */
     uint8_t* evaluated;   /* (rows,) whether V and policy belong to theta */
+    uint8_t* factored;    /* (rows,) whether `factors` belong to the active facets */
+    double* factors;      /* (rows, factor_size) what the last quadratic program left, or null */
+    int64_t factor_size;  /* 2 free^2, or 0 where factors are not kept */
     int64_t size;         /* maxima held */
     int64_t turn;         /* how often it has followed */
+    int64_t climbs;       /* how often it has climbed, from wherever, since it was made */
 } vb_solver_view;
-VB_API void vb_solver_fields(vb_solver* solver, vb_solver_view* view);
+VB_API vb_status vb_solver_fields(vb_solver* solver, vb_solver_view* view);
 
-/* Takes over what was written into the fields, after checking it; theta, and all that follows from it, is recomputed. */
+/* Takes over what was written into the fields, after checking it; theta, and all that follows from it, is recomputed.
+ * Where it is refused the solver stands at the interior point, as if it were new. */
 VB_API vb_status vb_solver_restore(vb_solver* solver, int64_t size, int64_t turn);
 
 /* ---- Certificates ---------------------------------------------------------------------------------------------- */
 
+/* An upper bound on the maximum over the feasible set P of
+ *
+ *     f(theta) = sum n log p - ridge/2 |theta|^2 + bias V*(state; theta),
+ *
+ * by branch and bound from a triangulation of P. */
+typedef struct vb_certificate_task {
+    const double* counts;     /* (transitions,) n >= 0 */
+    const int64_t* observed;  /* (num_observed,) the transitions with n > 0 */
+    int64_t num_observed;     /* how many of them */
+    double ridge;             /* >= 0 */
+    double bias;              /* >= 0 */
+    int64_t state;            /* where the value counts */
+    const double* points;     /* (num_points, free) points of P, as y, whose hull is P */
+    int64_t num_points;       /* >= 1 */
+    const int64_t* cells;     /* (num_cells, free + 1) simplices that cover P: places of their corners in points */
+    int64_t num_cells;        /* >= 1 */
+    int64_t most_bisections;  /* the work ends there; each needs room for a point and two cells */
+    double best;              /* f at a known feasible point, or minus infinity */
+    double tolerance;         /* the work ends where the bound is within it of the best f known */
+} vb_certificate_task;
+
+typedef struct vb_certificate {
+    double bound;   /* f is nowhere greater, up to rounding */
+    double best;    /* the greatest f known: the one given, or that at theta */
+    int64_t cells;  /* how many simplices were bounded */
+    int32_t found;  /* 1 where a corner was met that is better than the one given, else 0 */
+} vb_certificate;
+
+/* Fills the certificate and, where found, theta (d,). VB_OK where the bound is within the tolerance,
+ * VB_OUT_OF_ITERATIONS where the bisections ended first: the bound is true all the same. */
+VB_API vb_status vb_certify(const vb_model* model, const vb_certificate_task* task, vb_certificate* certificate,
+                            double* theta);
+
 /* ---- Linear programs over facets -------------------------------------------------------------------------------- */
+
+/* A polytope {y : normals y + offsets >= 0} that has y = 0 strictly inside. */
+typedef struct vb_facets {
+    int64_t num_facets;     /* >= 1 */
+    int64_t num_free;       /* >= 1: entries of y */
+    const double* normals;  /* (facets, free) */
+    const double* offsets;  /* (facets,) > 0 */
+} vb_facets;
+
+/* needed (facets,): 1, or 0 for a facet that the others that are needed make redundant. */
+VB_API vb_status vb_needed_facets(const vb_facets* facets, uint8_t* needed);
+
+/* width (free,): the extent along every axis; infinity where it could not be found. */
+VB_API vb_status vb_widths(const vb_facets* facets, double* width);
+
+/* Row k of y (count, free) becomes a point that lies furthest along row k of direction (count, free).
+ * VB_OUT_OF_ITERATIONS where one of them is not exact. */
+VB_API vb_status vb_furthest(const vb_facets* facets, int64_t count, const double* direction, double* y);
 
 /* ---- Optimistic plans ------------------------------------------------------------------------------------------- */
 
@@ -348,11 +424,12 @@ VB_API vb_status vb_optimist_thetas(const vb_optimist* optimist, double* out);
 typedef struct vb_l1_optimist vb_l1_optimist;
 
 typedef struct vb_l1_optimist_view {
-    double* V;            /* (S,) the optimistic value, an upper bound after any number of sweeps */
+    double* V;            /* (S,) the optimistic value, an upper bound however a plan ends */
     int64_t* policy;      /* (S,) actions, the lowest among equals */
     double* error_bound;  /* of V; infinite before the first plan */
 } vb_l1_optimist_view;
 
+/* Makes one, frees it, and says where its arrays lie. */
 VB_API vb_status vb_l1_optimist_new(const vb_model* model, vb_l1_optimist** optimist);
 VB_API void vb_l1_optimist_free(vb_l1_optimist* optimist);
 VB_API vb_status vb_l1_optimist_get_view(vb_l1_optimist* optimist, vb_l1_optimist_view* view);
@@ -418,8 +495,90 @@ VB_API vb_status vb_information_decided(vb_information* information);
 
 /* ---- Sampling -------------------------------------------------------------------------------------------------- */
 
+/* A Markov chain (hit-and-run) for the posterior of theta: density prod p^n on the feasible set, in coordinates y. */
+typedef struct vb_sampler vb_sampler;
+
+/* What a sampler holds, as views that live as long as it does. y and reference are all its state: write them to go on
+ * from where another sampler of the same model was. */
+typedef struct vb_sampler_state {
+    double* y;             /* (free,) the chain */
+    double* reference;     /* (free,) the point at which directions were scaled last */
+    const double* share;   /* (facets,) how much each facet counts in the scale of directions */
+    const double* center;  /* (free,) of the largest ellipsoids inside the blocks, to which the shares belong */
+    int64_t num_facets;    /* of all blocks */
+    int64_t num_normals;   /* sum over blocks of m^2, m their free coordinates: normal numbers per unit of thinning */
+    int64_t num_steps;     /* sum over blocks of m: steps per unit of thinning */
+} vb_sampler_state;
+
+/* Makes a sampler whose chain begins at y = 0, the centre of the model; `*sampler` is null unless VB_OK is returned. */
+VB_API vb_status vb_sampler_new(const vb_model* model, vb_sampler** sampler);
+VB_API void vb_sampler_free(vb_sampler* sampler);
+VB_API vb_status vb_sampler_look(vb_sampler* sampler, vb_sampler_state* state);
+
+/* Moves the chain along the posterior of counts (transitions,), n >= 0, by thinning >= 1 steps per free coordinate of
+ * each block, and writes theta (d,). Chance: normals (thinning * num_normals,) standard normal, uniforms
+ * (thinning * num_steps, 2) in [0, 1). */
+VB_API vb_status vb_sampler_sample(vb_sampler* sampler, const double* counts, int64_t thinning, const double* normals,
+                                   const double* uniforms, double* theta);
+
 /* ---- Tabular: reward-biased rows -------------------------------------------------------------------------------- */
 
+/* Reward-biased maximum likelihood where each pair has a distribution of its own, whatever the features say:
+ *
+ *     maximise  f(p) = sum n log p + bias V*(state; p)      over all p with the model's possible transitions. */
+typedef struct vb_rows vb_rows;
+
+typedef struct vb_rows_task {
+    const double* counts;  /* (transitions,) n >= 0 */
+    const double* visits;  /* (S*A,) sums of n over the transitions of a pair */
+    double bias;           /* >= 0 */
+    int64_t state;         /* where the value counts */
+    double tolerance;      /* of the linearised gap, relative to 1 + |f| */
+    int64_t limit;         /* steps of one climb */
+} vb_rows_task;
+
+typedef struct vb_rows_result {
+    double objective;  /* f */
+    double gap;        /* what the objective, linearised in V, may still gain: 0 at a fixed point, where KKT holds */
+} vb_rows_result;
+
+/* Makes a solver whose p is uniform and whose policy is action 0. factors: 1 to evaluate policies by dense (S, S)
+ * factors, 0 by sweeps. Every pair must have a possible transition. */
+VB_API vb_status vb_rows_new(const vb_model* model, int32_t factors, vb_rows** rows);
+VB_API void vb_rows_free(vb_rows* rows);
+
+/* Views of the model in force: p (transitions,) and its policy (S,). They may be written; vb_rows_solve checks the
+ * policy. */
+VB_API vb_status vb_rows_look(vb_rows* rows, double** p, int64_t** policy);
+
+/* Moves p and the policy from where they are to a fixed point. */
+VB_API vb_status vb_rows_solve(vb_rows* rows, const vb_rows_task* task, vb_rows_result* result);
+
+/* ---- Parts, for tests ------------------------------------------------------------------------------------------ */
+
+/* A line along which probabilities change by 1 + t ratio: sum weight log(1 + t ratio) - level, and its derivative. */
+VB_API vb_status vb_part_excess(int64_t count, const double* weight, const double* ratio, double t, double level,
+                                double* value_and_slope);
+
+/* How far towards sign (1 or -1) that sum stays above the level, at most bound. */
+typedef struct vb_part_slice {
+    int64_t count;         /* >= 0 */
+    const double* weight;  /* (count,) */
+    const double* ratio;   /* (count,) */
+    double level;          /* < 0 */
+    double sign;
+    double bound;          /* > 0 */
+} vb_part_slice;
+
+/* How far from t = 0 the density of the slice stays above its level. */
+VB_API vb_status vb_part_crossing(const vb_part_slice* slice, double* distance);
+
+/* One pair of vb_rows in closed form: the p (count,) that maximises sum counts log p + weight <p, gain>. */
+VB_API vb_status vb_part_biased_pair(int64_t count, const double* counts, const double* gain, double weight, double* p);
+
+/* sum counts log(p / frequency) + weight <p, gain> of a distribution p of a pair; frequency = counts / their sum. */
+VB_API vb_status vb_part_pair_score(int64_t count, const double* counts, const double* gain, double weight,
+                                    const double* p, double* score);
 /* ---- Parts, for tests: planning ---------------------------------------------------------------------------------- */
 
 /* LU factors of a matrix (n, n) in place: L below the diagonal, U above it, the inverses of U's diagonal on it. */
@@ -456,6 +615,7 @@ typedef struct vb_part_intersection {
     double gap;  /* the maximum is at most <c, y> + gap; infinite where no common point was found */
 } vb_part_intersection;
 
+/* Solves it: y and gap are set, mu is changed. */
 VB_API vb_status vb_part_intersect(vb_part_intersection* problem);
 
 /* After a plan whose set was not empty: chooses models for V (S,), p (transitions,) and the worst gap at once. */
@@ -465,6 +625,82 @@ VB_API vb_status vb_part_choose_models(vb_optimist* optimist, const double* V, d
  * increasing gain. */
 VB_API vb_status vb_part_best_mean(int64_t count, const double* estimate, const double* gain, double radius,
                                    int64_t* order, double* value);
+
+/* ---- Parts, for tests: climbing ---------------------------------------------------------------------------------- */
+
+/* Does nothing and returns VB_OK: what a call alone costs. */
+VB_API vb_status vb_part_nothing(const vb_solver* solver, const vb_objective* objective);
+
+/* Maximises <g, d> - d' B d / 2 subject to normals d + slack >= 0, with scratch that is full of NaN. */
+typedef struct vb_part_program {
+    int64_t free;           /* n >= 1: entries of d */
+    int64_t facets;
+    int64_t room;           /* >= 0: by how much scratch is larger than needed, as where blocks differ in size */
+    int32_t by_axis;        /* 1 to keep the normals by columns, too */
+    const double* B;        /* (n, n) symmetric */
+    const double* g;        /* (n,) */
+    const double* normals;  /* (facets, n) of length 1 */
+    const double* slack;    /* (facets,) */
+    double* d;              /* (n,) the maximiser */
+    int64_t* active;        /* (n,) the facets to try first; at the end the active ones */
+    int64_t num_active;     /* how many of each, at most n */
+    double* multiplier;     /* (n + 1,) of the active facets */
+} vb_part_program;
+
+/* VB_OK, VB_NOT_CONVEX, VB_INFEASIBLE, or VB_OUT_OF_ITERATIONS. */
+VB_API vb_status vb_part_solve_program(vb_part_program* program);
+
+/* lower (n, n) becomes the Cholesky factor of a symmetric matrix (n, n), and inverse (n, n) the factor's inverse: lower
+ * triangles. VB_NOT_CONVEX where the matrix is not safely positive definite. */
+VB_API vb_status vb_part_cholesky(int64_t n, const double* matrix, double* lower, double* inverse);
+
+/* out = log x, of count numbers. */
+VB_API vb_status vb_part_logs(int64_t count, const double* x, double* out);
+
+/* sum of weight log x; minus infinity where an x is not positive. */
+VB_API vb_status vb_part_weighted_log_sum(int64_t count, const double* weight, const double* x, double* sum);
+
+/* The objective and its derivatives at any theta, feasible or not; scratch is full of NaN at first. */
+typedef struct vb_probe vb_probe;
+
+/* `factors`: policies by dense factors, else by sweeps. `copies`: with the copies of features and normals that small models
+ * keep, else without any, as for large ones. */
+VB_API vb_status vb_part_probe_new(const vb_model* model, int32_t factors, int32_t copies, vb_probe** probe);
+VB_API void vb_part_probe_free(vb_probe* probe);
+
+/* Where a probe's results lie; what the model's kind does not have is null. */
+typedef struct vb_part_probe_view {
+    double* p;          /* (transitions,) */
+    int64_t* policy;    /* (S,) where planning starts and ends; may be written */
+    double* V;          /* (S,) */
+    double* visits;     /* (S,) discounted, from the objective's state on */
+    double* gradient;   /* (d,) in theta */
+    double* slope;      /* (free,) the gradient in y */
+    double* concave;    /* (free, free) dense features: minus the Hessian of the part without value, in y */
+    double* bent;       /* (free, free) dense features: the Hessian of V(state) in y for the policy */
+    double* hessian;    /* (num_squares,) sparse features: minus the Hessian without value in theta, lower triangles by block */
+    int64_t num_squares;
+} vb_part_probe_view;
+VB_API vb_status vb_part_probe_look(vb_probe* probe, vb_part_probe_view* view);
+
+/* f at theta (d,); held: V is that of the policy at hand. Sets p, policy and V. */
+VB_API vb_status vb_part_probe_evaluate(vb_probe* probe, const vb_objective* objective, int32_t held, const double* theta,
+                                        double* f);
+
+/* After that, for the same objective: gradient, slope and visits. */
+VB_API vb_status vb_part_probe_slope(vb_probe* probe, const vb_objective* objective);
+
+/* After that: concave and bent, or hessian. */
+VB_API vb_status vb_part_probe_curvature(vb_probe* probe, const vb_objective* objective);
+
+/* After a slope, with factors and sparse features: out (d,) = (Hessian of V(state) in theta) v. */
+VB_API vb_status vb_part_probe_multiply(vb_probe* probe, const double* v, double* out);
+
+/* out (free,) = basis' g, a gradient in theta as one in y. */
+VB_API vb_status vb_part_reduce(const vb_model* model, const double* g, double* out);
+
+/* B (m, m) = basis' H basis of a block, from the lower triangle of H (coordinates, coordinates). */
+VB_API vb_status vb_part_reduce_hessian(const vb_model* model, int64_t block, const double* hessian, double* B);
 
 #ifdef __cplusplus
 }

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import re
 import shutil
 import sys
@@ -27,9 +26,11 @@ import gymnasium
 import numpy as np
 
 import vbmle
+from vbmle.common.files import whole_or_absent
 from vbmle.experiments.compute import Lost, Workers
 from vbmle.gym import environment_name
 from vbmle.report.statistics import mean_band, mean_interval
+from vbmle.report.styles import BLUE, GREEN, INK, ORANGE, RED
 from vbmle.worlds import WORLDS
 
 POINTS = 100
@@ -60,7 +61,7 @@ AGENTS: dict[str, tuple[str, dict[str, Any]]] = {
     "posterior sampling": ("PSRL", {}),
     "Q-learning": ("QLearning", {}),
     "Q-learning, epsilon .1": ("QLearning", {"epsilon": 0.1}),
-    "DQN, as it comes": (DQN, {}),
+    "DQN, defaults": (DQN, {}),
     "DQN, set up": (
         DQN,
         {"learning_rate": 1e-3, "train_freq": 1, "target_update_interval": 500, "unit_rewards": True},
@@ -68,13 +69,13 @@ AGENTS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 # Okabe and Ito's colours; kin share one and differ in the line.
 LOOKS = {
-    "VBMLE": ("#0072B2", "-"),
-    "VBMLE, log bias": ("#0072B2", "--"),
-    "posterior sampling": ("#009E73", "-."),
-    "Q-learning": ("#E69F00", "-"),
-    "Q-learning, epsilon .1": ("#E69F00", "--"),
-    "DQN, as it comes": ("#D55E00", "--"),
-    "DQN, set up": ("#D55E00", "-"),
+    "VBMLE": (BLUE, "-"),
+    "VBMLE, log bias": (BLUE, "--"),
+    "posterior sampling": (GREEN, "-."),
+    "Q-learning": (ORANGE, "-"),
+    "Q-learning, epsilon .1": (ORANGE, "--"),
+    "DQN, defaults": (RED, "--"),
+    "DQN, set up": (RED, "-"),
 }
 
 
@@ -178,9 +179,8 @@ def run(task: Task) -> dict[str, Any]:
         "seconds": seconds,
     }
     task.file.parent.mkdir(parents=True, exist_ok=True)
-    aside = task.file.with_name(f".{task.file.name}.{os.getpid()}.tmp")
-    aside.write_text(json.dumps(record))
-    os.replace(aside, task.file)
+    with whole_or_absent(task.file) as aside:
+        aside.write_text(json.dumps(record))
     return record
 
 
@@ -296,7 +296,7 @@ def draw(records: dict[Task, dict[str, Any]], agents: Sequence[str], path: Path)
     figure = Figure(figsize=(9.5, 7.2), layout="constrained")
     for axes, world in zip(figure.subplots(2, 2).ravel(), SETTINGS, strict=True):
         flat = FLAT * abs(mean(gather(records, world, agents[0]), "best")) or 1.0
-        axes.axhspan(-flat, flat, color="#000000", alpha=0.07, lw=0)
+        axes.axhspan(-flat, flat, color=INK, alpha=0.07, lw=0)
         for agent in agents:
             runs = gather(records, world, agent)
             curves, steps = np.array([r["lost"] for r in runs]), runs[0]["steps"]

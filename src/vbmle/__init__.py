@@ -11,7 +11,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from vbmle import testing, theory, worlds
     from vbmle.agents.base import Agent
+    from vbmle.agents.belief import Belief
+    from vbmle.agents.feel_good import FeelGoodSampling
+    from vbmle.agents.information_directed import InformationDirected
+    from vbmle.agents.informed_vbmle import InformedVBMLE, recommended
     from vbmle.agents.maximum_likelihood import MaximumLikelihood
+    from vbmle.agents.omle import OMLE
     from vbmle.agents.oracle import Oracle
     from vbmle.agents.psrl import PSRL
     from vbmle.agents.q_learning import QLearning
@@ -22,57 +27,67 @@ if TYPE_CHECKING:
     from vbmle.agents.ucrl2 import UCRL2
     from vbmle.agents.upac_uclk import UPACUCLK
     from vbmle.agents.vbmle import VBMLE, ApproximateVBMLE
-    from vbmle.counts import TransitionCounts
-    from vbmle.estimation import Estimate, log_likelihood, maximum_likelihood, value_biased
+    from vbmle.estimation.counts import TransitionCounts
+    from vbmle.estimation.likelihood import Estimate, log_likelihood, maximum_likelihood, value_biased
     from vbmle.gym import Drive, PolicyPlayer, WorldEnv, drive
-    from vbmle.model import LinearMixtureMDP, World
-    from vbmle.planning import Plan, evaluate, plan, plan_known, value_iteration
+    from vbmle.model.from_files import models_from_logs, models_from_npz, models_from_table, read_log
+    from vbmle.model.mdp import LinearMixtureMDP
+    from vbmle.model.world import World
+    from vbmle.planning.planner import Plan, evaluate, plan, plan_known, value_iteration
+    from vbmle.serve.client import Client
     from vbmle.simulation import History, earned, simulate
-    from vbmle.sources import models_from_logs, models_from_npz, models_from_table, read_log
 
 _HOME = {
     "Agent": "vbmle.agents.base",
     "ApproximateVBMLE": "vbmle.agents.vbmle",
+    "Belief": "vbmle.agents.belief",
+    "Client": "vbmle.serve.client",
     "Drive": "vbmle.gym",
-    "Estimate": "vbmle.estimation",
+    "Estimate": "vbmle.estimation.likelihood",
+    "FeelGoodSampling": "vbmle.agents.feel_good",
     "History": "vbmle.simulation",
-    "LinearMixtureMDP": "vbmle.model",
+    "InformationDirected": "vbmle.agents.information_directed",
+    "InformedVBMLE": "vbmle.agents.informed_vbmle",
+    "LinearMixtureMDP": "vbmle.model.mdp",
     "MaximumLikelihood": "vbmle.agents.maximum_likelihood",
+    "OMLE": "vbmle.agents.omle",
     "Oracle": "vbmle.agents.oracle",
     "PSRL": "vbmle.agents.psrl",
-    "Plan": "vbmle.planning",
+    "Plan": "vbmle.planning.planner",
     "PolicyPlayer": "vbmle.gym",
     "QLearning": "vbmle.agents.q_learning",
     "RBMLE": "vbmle.agents.rbmle",
     "Random": "vbmle.agents.random_policy",
-    "TransitionCounts": "vbmle.counts",
+    "TransitionCounts": "vbmle.estimation.counts",
     "UCLK": "vbmle.agents.uclk",
     "UCLKPlus": "vbmle.agents.uclk_plus",
     "UPACUCLK": "vbmle.agents.upac_uclk",
     "UCRL2": "vbmle.agents.ucrl2",
     "VBMLE": "vbmle.agents.vbmle",
-    "World": "vbmle.model",
+    "World": "vbmle.model.world",
     "WorldEnv": "vbmle.gym",
     "drive": "vbmle.gym",
     "earned": "vbmle.simulation",
-    "evaluate": "vbmle.planning",
-    "log_likelihood": "vbmle.estimation",
-    "maximum_likelihood": "vbmle.estimation",
-    "models_from_logs": "vbmle.sources",
-    "models_from_npz": "vbmle.sources",
-    "models_from_table": "vbmle.sources",
-    "plan": "vbmle.planning",
-    "plan_known": "vbmle.planning",
-    "read_log": "vbmle.sources",
+    "evaluate": "vbmle.planning.planner",
+    "log_likelihood": "vbmle.estimation.likelihood",
+    "maximum_likelihood": "vbmle.estimation.likelihood",
+    "models_from_logs": "vbmle.model.from_files",
+    "models_from_npz": "vbmle.model.from_files",
+    "models_from_table": "vbmle.model.from_files",
+    "plan": "vbmle.planning.planner",
+    "plan_known": "vbmle.planning.planner",
+    "read_log": "vbmle.model.from_files",
+    "recommended": "vbmle.agents.informed_vbmle",
     "simulate": "vbmle.simulation",
     "testing": "vbmle.testing",
     "theory": "vbmle.theory",
-    "value_biased": "vbmle.estimation",
-    "value_iteration": "vbmle.planning",
+    "value_biased": "vbmle.estimation.likelihood",
+    "value_iteration": "vbmle.planning.planner",
     "worlds": "vbmle.worlds",
 }
 
 __all__ = [
+    "OMLE",
     "PSRL",
     "RBMLE",
     "UCLK",
@@ -81,9 +96,14 @@ __all__ = [
     "VBMLE",
     "Agent",
     "ApproximateVBMLE",
+    "Belief",
+    "Client",
     "Drive",
     "Estimate",
+    "FeelGoodSampling",
     "History",
+    "InformationDirected",
+    "InformedVBMLE",
     "LinearMixtureMDP",
     "MaximumLikelihood",
     "Oracle",
@@ -106,6 +126,7 @@ __all__ = [
     "plan",
     "plan_known",
     "read_log",
+    "recommended",
     "simulate",
     "testing",
     "theory",

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 from typer.core import TyperGroup
 
+from vbmle.common.extras import MissingExtra
 from vbmle.experiments import InputError
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ class OneLine(TyperGroup):
         except UsageError as error:
             problem = error.format_message().rstrip(".")  # type: ignore[attr-defined]
             code = _complain(f"{problem} (see vbmle --help)")
-        except InputError as error:
+        except (InputError, MissingExtra) as error:
             code = _complain(str(error))
         except typer.Abort:
             code = INTERRUPTED
@@ -71,7 +72,12 @@ def _say(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
-app = typer.Typer(cls=OneLine, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
+app = typer.Typer(
+    cls=OneLine,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
 
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Where records are.")]
 Out = Annotated[Path, typer.Option(metavar="DIR", help="Where records, figures, tables and the page go.")]
@@ -82,8 +88,21 @@ Horizon = Annotated[int | None, typer.Option(metavar="T", help="Steps in each tr
 Jobs = Annotated[int | None, typer.Option(metavar="N", help="Processes; by default one per processor.")]
 
 
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from vbmle.experiments.resume_key import version_of
+
+        print(f"vbmle {version_of('vbmle')}")
+        raise typer.Exit
+
+
+Version = Annotated[
+    bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and leave.")
+]
+
+
 @app.callback(invoke_without_command=True)
-def main(context: typer.Context) -> None:
+def main(context: typer.Context, version: Version = False) -> None:
     """Learning to control systems whose behaviour is an unknown mix of known models."""
     if context.invoked_subcommand is None:
         print(context.get_help())
@@ -98,7 +117,7 @@ def paper(
     horizon: Horizon = None,
 ) -> None:
     """Run what the paper shows and what its reviewers asked; ends in DIR/report.html. Run again to resume."""
-    from vbmle.experiments.paper import experiments
+    from vbmle.experiments.suites.paper import experiments
 
     _run(experiments(quick, trials, horizon), out, _home(jobs))
 
@@ -113,16 +132,15 @@ def run(
     horizon: Horizon = None,
 ) -> None:
     """Run the sweep that SPEC.toml describes; ends in DIR/report.html. Run again to resume."""
-    from vbmle.experiments import compute, progress, read
+    from vbmle.experiments import compute, progress, spec_file
 
     if dask is not None and jobs is not None:
         raise InputError(
             "--jobs and --dask are both given; on a cluster its workers decide, so leave --jobs out"
         )
-    experiment = read.read(spec, trials=trials, horizon=horizon)
-    checking = f"checking {spec} (compiling, which takes about a minute, on the first run only)"
-    with progress.busy(checking), compute.ends_at_once():  # nothing is written yet
-        read.try_out(experiment, spec)
+    experiment = spec_file.read(spec, trials=trials, horizon=horizon)
+    with progress.busy(f"checking {spec}"), compute.ends_at_once():  # nothing is written yet
+        spec_file.try_out(experiment, spec)
     _run([experiment], out, _home(jobs) if dask is None else _cluster(dask))
 
 
@@ -133,8 +151,8 @@ def study(
     jobs: Jobs = None,
 ) -> None:
     """Run what the maximiser and the bias do to regret; ends in DIR/summary.md. Run again to resume."""
-    from vbmle.experiments import study as plan
-    from vbmle.report.study import write
+    from vbmle.experiments.suites import study as plan
+    from vbmle.report.pages.study_page import write
 
     sizes = plan.QUICK if quick else plan.FULL
     failures = _records(plan.experiments(sizes), out, _home(jobs))
@@ -152,9 +170,9 @@ def compare(
     out: Out = Path("compare"),
     jobs: Jobs = None,
 ) -> None:
-    """Run all agents, as they come and tuned; ends in DIR/comparison.md and the page. Run again to resume."""
-    from vbmle.experiments import compare as plan
-    from vbmle.report.compare import write
+    """Run all agents, default and tuned; ends in DIR/comparison.md and the page. Run again to resume."""
+    from vbmle.experiments.suites import compare as plan
+    from vbmle.report.pages.compare_page import write
 
     size = plan.QUICK if quick else plan.FULL
     failures = _records(plan.tuning(size), out / "tuning", _home(jobs))
@@ -162,6 +180,31 @@ def compare(
     failures += _records(plan.comparison(chosen, size), out, _home(jobs))
     _report(out)
     print((page := write(out, chosen)).read_text())
+    _say(f"see {page}")
+    _name(failures)
+
+
+@app.command()
+def league(
+    quick: Annotated[bool, typer.Option("--quick", help="Few trials and steps: a first look.")] = False,
+    out: Out = Path("league"),
+    jobs: Jobs = None,
+    trials: Trials = None,
+) -> None:
+    """Run all agents in worlds of many kinds, each against the best; ends in DIR/league.md. Run again to resume."""
+    from vbmle.experiments.suites import league as plan
+    from vbmle.report.pages.league_page import write
+
+    size = plan.QUICK if quick else plan.FULL
+    if trials is not None:
+        size = size._replace(trials=trials)
+    failures = _records(plan.experiments(size), out, _home(jobs))
+    try:
+        page = write(out)
+    except ValueError as error:  # every trial of some agent failed
+        _name([*failures, str(error)])
+        return
+    print(page.read_text())
     _say(f"see {page}")
     _name(failures)
 
@@ -185,6 +228,51 @@ def bench(
     code = launch(out, quick)
     if code:
         raise typer.Exit(code)
+
+
+@app.command()
+def play(
+    out: Annotated[Path, typer.Option(metavar="FILE.html", help="Where the page goes.")] = Path(
+        "playground.html"
+    ),
+    model: Annotated[
+        Path | None, typer.Option(metavar="MODEL.npz", help="A model of your own, by LinearMixtureMDP.save.")
+    ] = None,
+    theta: Annotated[str | None, typer.Option(metavar="W", help="Its true weights, as in .2,.3,.5.")] = None,
+    show: Annotated[bool, typer.Option("--open/--no-open", help="Open the page in the browser.")] = True,
+) -> None:
+    """Write the playground: one offline page on which a bias towards value can be seen at work."""
+    import webbrowser
+
+    from vbmle.play import write
+    from vbmle.play.scenes import read
+
+    try:
+        page = write(out, read(model, theta))
+    except (OSError, ValueError) as error:
+        raise InputError(str(error)) from error
+    _say(f"see {page}")
+    if show:
+        webbrowser.open(page.resolve().as_uri())
+
+
+@app.command()
+def serve(
+    folder: Annotated[
+        Path, typer.Argument(metavar="FOLDER", help="Where everything is kept; made if missing.")
+    ],
+    host: Annotated[
+        str, typer.Option(metavar="H", help="Where to listen; elsewhere needs a token.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(metavar="N", help="0 takes any that is free.")] = 8417,
+    token_file: Annotated[
+        Path | None, typer.Option(metavar="F", help="A file with the token that every request must bring.")
+    ] = None,
+) -> None:
+    """Serve decisions over HTTP, durably; the page at its address says what to do next."""
+    from vbmle.serve.server import run as serve_folder
+
+    serve_folder(folder, host, port, token_file, _say)
 
 
 @app.command()
@@ -216,7 +304,7 @@ def worlds(
 def _draw(name: str, path: Path) -> None:
     """The picture of a world by name, with the settings it has in Gymnasium's register."""
     from vbmle.experiments import catalogue
-    from vbmle.report.draw import write
+    from vbmle.report.pages.world_picture import write
     from vbmle.worlds import EXAMPLES
 
     settings = catalogue.require("world", name, EXAMPLES.get(name, {}), "--draw")

@@ -18,17 +18,20 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
-from vbmle import validation
 from vbmle.agents.posterior import Dirichlet, HitAndRun
-from vbmle.counts import TransitionCounts
-from vbmle.model import LinearMixtureMDP, World
+from vbmle.common import extras, validation
+from vbmle.common.validation import Floats, Ints
+from vbmle.estimation.counts import TransitionCounts
+from vbmle.model.mdp import LinearMixtureMDP
+from vbmle.model.world import World
 from vbmle.simulation import Player, rewards
-from vbmle.validation import Floats, Ints
 from vbmle.worlds import EXAMPLES, WORLDS
+
+extras.require("gym")
+import gymnasium  # noqa: E402
 
 __all__ = ["Drive", "PolicyPlayer", "WorldEnv", "drive", "register_all"]
 
@@ -99,17 +102,30 @@ class WorldEnv(gymnasium.Env[Any, Any]):
             self.world = World(mdp, wanted)
         self._state = self.world.first_state(float(self.np_random.random()))
         self._last = ""
-        return self._state, {}
+        return self._state, self._info()
+
+    def action_masks(self) -> Any:
+        """Which actions may be taken now, (A,) boolean: what sb3-contrib asks for."""
+        return self.world.mdp.allowed[self._state].copy()
+
+    def _info(self) -> dict[str, Any]:
+        """The mask of actions, as 0 and 1, where some are not allowed."""
+        mdp = self.world.mdp
+        return {} if mdp.allowed.all() else {"action_mask": mdp.allowed[self._state].astype(np.int8)}
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         mdp, state = self.world.mdp, self._state
         if isinstance(action, np.ndarray) and action.size == 1:
             action = action.reshape(())[()]
         action = validation.index("action", action, mdp.num_actions)
+        if not mdp.allowed[state, action]:
+            raise ValueError(
+                f"the action of {mdp.names.pair(state, action)} is not allowed; see info['action_mask']"
+            )
         self._state = self.world.next_state(state, action, float(self.np_random.random()))
         reward = float(self._rewards[mdp.transitions.find(state, action, self._state)])
         self._last = f"state {state}, action {action}, reward {reward:g}, "
-        return self._state, reward, False, False, {}
+        return self._state, reward, False, False, self._info()
 
     def render(self) -> Any:
         """The last step in words."""
@@ -118,6 +134,8 @@ class WorldEnv(gymnasium.Env[Any, Any]):
 
 def random_theta(mdp: LinearMixtureMDP, rng: np.random.Generator) -> Floats:
     """A theta drawn uniformly from the feasible set: exact for the simplex and tabular models, else by hit-and-run."""
+    if mdp.domain == "vertices":
+        return np.eye(mdp.dimension)[int(rng.integers(mdp.dimension))]
     counts = TransitionCounts(mdp)
     try:
         return Dirichlet(mdp).draw(counts, rng)

@@ -19,14 +19,16 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from vbmle import planning, validation
-from vbmle.model import LinearMixtureMDP, World
-from vbmle.validation import Floats, Ints
+from vbmle.common import validation
+from vbmle.common.validation import Floats, Ints
+from vbmle.model.mdp import LinearMixtureMDP
+from vbmle.model.world import World
+from vbmle.planning import planner
 
 REPORT_EVERY = 50
 """Steps between two calls of `progress`."""
 
-RECORDABLE = ("thetas", "distance")
+RECORDABLE = ("thetas", "distance", "trouble")
 """What `simulate` keeps only when it is asked to."""
 
 CACHED_VALUES = 2_000_000
@@ -55,6 +57,7 @@ class History:
     distance : |theta_t - theta*|^2, where it was asked for; NaN for an agent that has no theta. An agent with
         one theta for each (s, a), in an attribute `thetas` of shape (S, A, d), has the smallest of them here,
         and in `distance_mean` their mean.
+    trouble : 1 in steps whose decision was in trouble (see `vbmle.agents.decision`), else 0, where it was asked for.
     world : where it happened, for `vbmle.theory.trace`.
     """
 
@@ -66,6 +69,7 @@ class History:
     thetas: Floats | None = None
     distance: Floats | None = None
     distance_mean: Floats | None = None
+    trouble: Floats | None = None
     world: World | None = None
 
 
@@ -79,9 +83,35 @@ def simulate(
 ) -> History:
     """Let the agent act in the world for `horizon` steps and return what happened.
 
-    `record` names what else is kept: "thetas", "distance" or both. `progress` is called with the number of
-    finished steps, every 50 steps and at the end.
+    Parameters
+    ----------
+    agent : Agent
+        Anything with `act`, `observe` and `policy`.
+    world : World
+        The model and its hidden truth.
+    horizon : int
+        The number of steps, at least 1.
+    seed : int, default 0
+        The luck of the world: agents with the same seed meet the same luck.
+    record : collection of {"thetas", "distance", "trouble"}, default ()
+        What else is kept of each step.
+    progress : function, optional
+        Called with the number of finished steps, every 50 steps and at the end.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range, or the agent returns something other than an action.
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> world = vbmle.worlds.riverswim(length=6)
+    >>> history = vbmle.simulate(vbmle.VBMLE(world.mdp), world, horizon=20)
+    >>> history.regret.shape
+    (20,)
     """
+    _require_kinds(agent, world)
     horizon = validation.positive_integer("horizon", horizon)
     keep = _recorders(agent, world, record)
     uniforms = _uniforms(seed, horizon + 1)
@@ -89,12 +119,17 @@ def simulate(
     path = np.empty((3, horizon), dtype=np.int64)
     losses, seconds = np.empty(horizon), np.empty(horizon)
     kept: dict[str, list[Any]] = {name: [] for name in keep}
-    state = world.first_state(uniforms[0])
+    state, masked = world.first_state(uniforms[0]), not world.mdp.allowed.all()
     for t in range(horizon):
         start = perf_counter()
         action = agent.act(state)
         acted = perf_counter()
         action = _require_action(agent, action, t, world.mdp.num_actions)
+        if masked and not world.mdp.allowed[state, action]:
+            where = world.mdp.names.pair(state, action)
+            raise ValueError(
+                f"{type(agent).__name__} takes an action that is not allowed, {where}, in step {t + 1}"
+            )
         losses[t] = loss(_key(agent))[state]
         next_state = world.next_state(state, action, uniforms[t + 1])
         for name, value in keep.items():
@@ -111,6 +146,19 @@ def simulate(
     return History(states, actions, next_states, np.cumsum(losses), seconds, **extra, world=world)
 
 
+def _require_kinds(agent: Any, world: Any) -> None:
+    """Refuse the commonest mix-ups, in one line each."""
+    if isinstance(agent, World):
+        raise ValueError("agent is a World; it needs simulate(agent, world, horizon), in that order")
+    if isinstance(agent, type):
+        raise ValueError(f"agent is the class {agent.__name__}; make one first: {agent.__name__}(world.mdp)")
+    if not isinstance(world, World):
+        fix = "vbmle.World(mdp, theta)" if isinstance(world, LinearMixtureMDP) else "a vbmle.World"
+        raise ValueError(
+            f"world is of type {type(world).__name__}; simulate needs the hidden truth too: {fix}"
+        )
+
+
 def rewards(mdp: LinearMixtureMDP) -> Floats:
     """The reward of every possible transition (as ordered in `mdp.transitions`), in the user's units."""
     by_transition = len(mdp.transition_reward) > 0
@@ -121,8 +169,16 @@ def rewards(mdp: LinearMixtureMDP) -> Floats:
 def earned(world: World, history: History) -> Floats:
     """What was earned in each step of a history, in the user's units: r(s_t, a_t, s_{t+1}).
 
-    The difference between two agents that ran with the same seed is money: it counts steps as they come, where
+    The difference between two agents that ran with the same seed is money: it counts the reward of each step, where
     regret counts discounted futures.
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> world = vbmle.worlds.riverswim(length=6)
+    >>> history = vbmle.simulate(vbmle.VBMLE(world.mdp), world, horizon=20)
+    >>> vbmle.earned(world, history).shape
+    (20,)
     """
     find, values = world.mdp.transitions.find, rewards(world.mdp)
     steps = zip(history.states, history.actions, history.next_states, strict=True)
@@ -150,7 +206,21 @@ def _recorders(agent: Any, world: World, record: Collection[str]) -> dict[str, C
             found["distance"] = lambda: squared(agent.theta)
         else:
             found["distance"] = lambda: np.nan
+    if "trouble" in record:
+        found["trouble"] = _troubles(agent)
     return found
+
+
+def _troubles(agent: Any) -> Callable[[], bool]:
+    """Tells, each time it is called, whether the agent has taken a decision since the last time that was in trouble."""
+    seen = getattr(agent, "decisions", 0)
+
+    def look() -> bool:
+        nonlocal seen
+        before, seen = seen, getattr(agent, "decisions", 0)
+        return seen > before and agent.last is not None and agent.last.in_trouble
+
+    return look
 
 
 def _uniforms(seed: int, count: int) -> list[float]:
@@ -176,13 +246,13 @@ def _key(agent: Player) -> bytes:
 def _loss(world: World) -> Callable[[bytes], list[float]]:
     """V* - V^pi by state, in the user's units, for a policy given as the bytes of its int64 array."""
     mdp, theta = world.mdp, world.theta
-    best = planning.evaluate(mdp, theta, planning.plan(mdp, theta).policy)
+    best = planner.evaluate(mdp, theta, planner.plan(mdp, theta).policy)
 
     @lru_cache(maxsize=min(4096, max(1, CACHED_VALUES // mdp.num_states)))
     def loss(policy: bytes) -> list[float]:
         choice = np.frombuffer(policy, dtype=np.int64)
         validation.require_shape("the agent's policy", choice, (mdp.num_states,), "(states,)")
-        value = planning.evaluate(mdp, theta, choice)
+        value = planner.evaluate(mdp, theta, choice)
         # No policy is better than the best: what falls below 0 is rounding.
         gap: list[float] = (mdp.reward_scale * np.maximum(best - value, 0.0)).tolist()
         return gap

@@ -16,11 +16,16 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from vbmle.model import LinearMixtureMDP, World
-from vbmle.validation import Floats
+from vbmle.common.validation import Floats
+from vbmle.model.mdp import LinearMixtureMDP
+from vbmle.model.world import World
 from vbmle.worlds import hypercube, random_network, riverswim
 
 __all__ = ["check_agent", "example_models"]
+
+TRACED = ("state", "action", "policy", "theta", "last")
+OUTCOME = ("status", "converged", "residual", "gap", "upper_bound")
+"""What `last` has at least."""
 
 
 def check_agent(
@@ -36,9 +41,12 @@ def check_agent(
     - `observe` returns None, and the model is left as it was;
     - two fresh agents behave the same;
     - `theta`, where there is one, stays in the feasible set;
+    - `last`, where there is one, is None or says how the last decision ended: status, converged, residual, gap and
+      upper_bound;
     - where there is `save`, an agent loaded half-way goes on exactly as if it had never stopped;
     - where there is `observe_many`, it is the same as observing one by one;
-    - where there are `counts`, an impossible transition is refused with a ValueError and nothing is lost.
+    - where there are `counts`, an impossible transition is refused with a ValueError and nothing is lost, unless the
+      agent's setting `on_impossible` says that it is skipped, as if it had not been, or that the model is widened.
     """
     world = riverswim(length=4, features="mixture") if world is None else world
     uniforms = np.random.default_rng(np.random.SeedSequence(seed)).random(steps + 1).tolist()
@@ -69,7 +77,7 @@ class _Run:
     ask_twice: bool = False
 
     def __post_init__(self) -> None:
-        self.trace: list[tuple[int, int, bytes, bytes]] = []
+        self.trace: list[tuple[int, int, bytes, bytes, str]] = []
         self.state = self.world.first_state(self.uniforms[0])
 
     @property
@@ -85,8 +93,8 @@ class _Run:
         while len(self.trace) < steps:
             where = f"{self.name}, step {len(self.trace) + 1}, state {self.state}"
             action = self._action(where)
-            policy, theta = self._policy(where, action), self._theta(where)
-            self.trace.append((self.state, action, policy, theta))
+            policy, theta, last = self._policy(where, action), self._theta(where), self._last(where)
+            self.trace.append((self.state, action, policy, theta, last))
             following = self.world.next_state(self.state, action, self.uniforms[len(self.trace)])
             answer = self.agent.observe(self.state, action, following)
             assert answer is None, f"{where}: observe returned {answer!r}; it must return None"
@@ -125,11 +133,18 @@ class _Run:
         assert amount <= 1e-9, f"{where}: theta lies outside the feasible set by {amount:.3g}: {what}"
         return theta.tobytes()
 
+    def _last(self, where: str) -> str:
+        """The outcome of the last decision, in a form that can be compared."""
+        last = getattr(self.agent, "last", None)
+        absent = [name for name in OUTCOME if last is not None and not hasattr(last, name)]
+        assert not absent, f"{where}: last has no {', '.join(absent)}"
+        return repr(last)
+
 
 def _same(reference: _Run, other: _Run, when: str) -> None:
     """Both traces are the same, bit for bit."""
     for step, (one, two) in enumerate(zip(reference.trace, other.trace, strict=True)):
-        for name, a, b in zip(("state", "action", "policy", "theta"), one, two, strict=True):
+        for name, a, b in zip(TRACED, one, two, strict=True):
             assert a == b, f"{reference.name}, {when}: {name} differs in step {step + 1}"
 
 
@@ -150,7 +165,7 @@ def _check_saving(
 
 def _check_many(make_agent: Callable[[LinearMixtureMDP], Any], reference: _Run) -> None:
     """A log observed at once teaches what it teaches step by step."""
-    path = [(state, action) for state, action, _, _ in reference.trace]
+    path = [(state, action) for state, action, *_ in reference.trace]
     log = [(*here, there[0]) for here, there in pairwise(path)]
     single, many = (make_agent(reference.world.mdp) for _ in range(2))
     for step in log:
@@ -164,9 +179,10 @@ def _check_many(make_agent: Callable[[LinearMixtureMDP], Any], reference: _Run) 
 def _check_impossible(
     make_agent: Callable[[LinearMixtureMDP], Any], world: World, uniforms: list[float], reference: _Run
 ) -> None:
-    """An impossible transition half-way is refused, and the run goes on as if it had not been."""
+    """An impossible transition half-way is refused or skipped, and the run goes on as if it had not been."""
     transition = _impossible(world.mdp)
-    if transition is None:
+    wanted = getattr(reference.agent, "settings", {}).get("on_impossible", "raise")
+    if transition is None or wanted == "widen":
         return
     steps = len(reference.trace)
     run = _Run(make_agent(world.mdp), world, uniforms).go(steps // 2)
@@ -175,8 +191,17 @@ def _check_impossible(
         run.agent.observe(*transition)
     except ValueError:
         refused = True
-    assert refused, f"{run.name}: observe took {transition}, which is impossible; it must raise ValueError"
-    _same(reference, run.go(steps), f"after the impossible transition {transition} was refused")
+    if wanted == "raise":
+        assert refused, (
+            f"{run.name}: observe took {transition}, which is impossible; it must raise ValueError"
+        )
+    else:
+        assert not refused, f"{run.name}: observe refused {transition}; on_impossible says {wanted}"
+    _same(
+        reference,
+        run.go(steps),
+        f"after the impossible transition {transition} {'was refused' if wanted == 'raise' else 'was skipped'}",
+    )
 
 
 def _impossible(mdp: LinearMixtureMDP) -> tuple[int, int, int] | None:

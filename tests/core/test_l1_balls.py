@@ -5,7 +5,6 @@ import pytest
 from scipy.optimize import linprog
 
 from vbmle import LinearMixtureMDP
-from vbmle.core.model import from_flat
 from vbmle.core.optimism import L1Optimist
 from vbmle.core.parts_optimism import best_mean
 from vbmle.testing import example_models
@@ -15,7 +14,7 @@ EXAMPLES = example_models()
 
 
 def optimist_of(mdp: LinearMixtureMDP) -> L1Optimist:
-    return L1Optimist(from_flat(mdp.flat, mdp.flat_domain))
+    return L1Optimist(mdp.core)
 
 
 def by_program(estimate: np.ndarray, gain: np.ndarray, radius: float) -> float:
@@ -95,7 +94,7 @@ def test_planning_agrees_with_a_slow_version_within_its_promise(name: str, scale
         # gamma = .9: after 400 sweeps the slow version is off by at most .9^400 * 10 < 1e-17.
         off = np.abs(optimist.V - slow_iteration(mdp, estimate, radius, 400)).max()
         assert off <= error + 1e-11
-    assert not optimist.plan(estimate, radius, 1e-8, 3)
+    assert not optimist.plan(estimate, radius, 1e-8, 1)
     assert optimist.error_bound > 1e-8
 
 
@@ -104,5 +103,5 @@ def test_balls_out_of_range_are_refused():
     optimist = optimist_of(world.mdp)
     count, pairs = world.mdp.transitions.count, 8
     for arguments in ((np.ones(count - 1), np.ones(pairs), 1e-3), (np.ones(count), np.ones(pairs), -1.0)):
-        with pytest.raises(ValueError, match="core"):
+        with pytest.raises(ValueError, match=r"core|out of range"):
             optimist.plan(*arguments)

@@ -10,11 +10,11 @@ import pytest
 from problems import draw, random_world, raw
 
 from vbmle import LinearMixtureMDP, World, plan
-from vbmle.core.model import Model, from_flat
+from vbmle.core.model import Model
 from vbmle.core.optimism import L1Optimist, Optimist
 from vbmle.core.parts_optimism import choose_models, intersect
 from vbmle.core.regression import Regression
-from vbmle.planning import room_for_factors
+from vbmle.planning.planner import uses_factors
 from vbmle.testing import example_models
 from vbmle.worlds import random_network
 
@@ -32,19 +32,20 @@ class Ellipsoid:
 
 
 def handle(mdp: LinearMixtureMDP) -> Model:
-    return from_flat(mdp.flat, mdp.flat_domain)
+    return mdp.core
 
 
 def optimist_of(mdp: LinearMixtureMDP, factors: bool | None = None) -> Optimist:
-    return Optimist(handle(mdp), len(room_for_factors(mdp)) > 0 if factors is None else factors)
+    return Optimist(handle(mdp), uses_factors(mdp) if factors is None else factors)
 
 
 def whole(mdp: LinearMixtureMDP, sigma: np.ndarray) -> np.ndarray:
     """Sigma as one matrix."""
-    domain, out = mdp.flat_domain, np.zeros((mdp.dimension, mdp.dimension))
-    for k in range(len(domain.coord_ptr) - 1):
-        at = domain.coords[domain.coord_ptr[k] : domain.coord_ptr[k + 1]]
-        out[np.ix_(at, at)] = sigma[domain.hessian_ptr[k] : domain.hessian_ptr[k + 1]].reshape(len(at), -1)
+    out, first = np.zeros((mdp.dimension, mdp.dimension)), 0
+    for block in mdp.polytope.blocks:
+        k = len(block.coordinates)
+        out[np.ix_(block.coordinates, block.coordinates)] = sigma[first : first + k * k].reshape(k, k)
+        first += k * k
     return out
 
 
@@ -92,7 +93,7 @@ def compare(world: World, rng: np.random.Generator, count: int, ellipsoids: int 
     V = rng.random(mdp.num_states) * 10.0
     ours, gap = choose_models(optimist, V)
     assert gap <= 1e-8
-    rows = rng.permutation(len(mdp.block_of_row))[:count]
+    rows = rng.permutation(len(mdp.block_of_pair))[:count]
     for row in rows:
         c, at = gains(mdp, V, row)
         theta = optimist.thetas().reshape(-1, mdp.dimension)[row]
@@ -238,14 +239,14 @@ def test_a_snapshot_continues_bit_for_bit(name: str, ellipsoids: int):
         ours.plan(sets[k : k + ellipsoids], 1e-6)
     other = optimist_of(world.mdp)
     other.plan(sets[:1], 1e-3)  # whatever it did before is forgotten
-    other.restore(ours.state())
+    other.restore(ours.snapshot())
     assert (other.error_bound, other.empty) == (ours.error_bound, ours.empty)
     np.testing.assert_array_equal(other.thetas(), ours.thetas())
     for k in range(4, 6):
         for one in (ours, other):
             one.plan(sets[k : k + ellipsoids], 1e-6)
-        for key, value in ours.state().items():
-            np.testing.assert_array_equal(other.state()[key], value, err_msg=key)
+        for key, value in ours.snapshot().items():
+            np.testing.assert_array_equal(other.snapshot()[key], value, err_msg=key)
 
 
 def test_more_ellipsoids_keep_what_the_first_ones_ended_with():
@@ -253,13 +254,13 @@ def test_more_ellipsoids_keep_what_the_first_ones_ended_with():
     sets = walk_of_sets(world, 3)
     optimist = optimist_of(world.mdp)
     optimist.plan(sets[:1], 1e-6)
-    V, before = optimist.V, optimist.state()
+    V, before = optimist.V, optimist.snapshot()
     optimist.restore({**before, "warm.s": before["warm.s"].repeat(2, axis=0)} | _twice(before))
-    after = optimist.state()
+    after = optimist.snapshot()
     for name in ("s", "num_active", "active", "y"):
         np.testing.assert_array_equal(after[f"warm.{name}"][0], before[f"warm.{name}"][0])
     optimist.plan(sets, 1e-6)
-    assert len(optimist.state()["warm.s"]) == 3
+    assert len(optimist.snapshot()["warm.s"]) == 3
     assert optimist.V is V  # the same memory: what a caller holds stays current
     fresh = optimist_of(world.mdp)
     fresh.plan(sets, 1e-6)
@@ -307,7 +308,7 @@ def broken(name: str) -> Callable[[Optimist, Ellipsoid], None]:
     """A call that must be refused, by what is wrong with it."""
 
     def write(optimist: Optimist, one: Ellipsoid, key: str, value: float) -> None:
-        state = optimist.state()
+        state = optimist.snapshot()
         state[key].reshape(-1)[0] = value
         optimist.restore(state)
         optimist.plan([one], 1e-6)
@@ -334,10 +335,10 @@ def test_what_is_out_of_range_is_refused(name: str):
     one = walk_of_sets(world, 1)[0]
     optimist = optimist_of(world.mdp)
     optimist.plan([one], 1e-6)
-    state = optimist.state()
+    state = optimist.snapshot()
     state["warm.num_active"][0, 0] = 1  # so that the first active facet is looked at
     optimist.restore(state)
-    with pytest.raises(ValueError, match="core"):
+    with pytest.raises(ValueError, match=r"core|out of range"):
         broken(name)(optimist, one)
 
 

@@ -58,7 +58,7 @@ vb_status vb_regression_get_view(vb_regression* handle, vb_regression_view* view
 
 vb_status vb_regression_add(vb_regression* handle, int64_t pair, const double* V, double target, double weight) {
     if (handle == nullptr || V == nullptr || !is_pair(*handle, pair)) return VB_BAD_ARGUMENT;
-    if (!(std::fabs(target) < kInfinity && weight >= 0.0 && weight < kInfinity)) return VB_BAD_ARGUMENT;
+    if (!(vb::fabs(target) < kInfinity && weight >= 0.0 && weight < kInfinity)) return VB_BAD_ARGUMENT;
     add_sample(handle->regression, {pair, target, weight}, V);
     return VB_OK;
 }

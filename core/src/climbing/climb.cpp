@@ -75,6 +75,7 @@ bool begin(const Problem& problem, Point& at, Workspace& work, State& state) {
     fill(work.product.last.data, work.product.last.size, std::numeric_limits<double>::quiet_NaN());
     work.residual = 1.0;
     work.gap = kInfinity;
+    work.near.of_this_climb = false;
     state.f = start_inside(problem, at, work);
     if (state.f == -kInfinity) return false;
     find_slope(problem, at, work);
@@ -113,7 +114,7 @@ void assess(const Problem& problem, const Progress& progress, Point& at, Workspa
     find_slope(problem, at, work);
     if (progress.length != 1.0) return;
     judge(problem, at, work);
-    if (worth_polishing(problem, work)) state.f = polish(problem, state.f, at, work);
+    if (worth_polishing(problem, work)) state.f = polish(problem, state.f, kNear, at, work);
 }
 
 }  // namespace
@@ -121,6 +122,8 @@ void assess(const Problem& problem, const Progress& progress, Point& at, Workspa
 Outcome climb(const Problem& problem, Point& at, Workspace& work) {
     State state;
     if (!begin(problem, at, work, state)) return {-kInfinity, kInfinity, kInfinity, Status::no_start, 0};
+    if (at.factored) state.f = polish(problem, state.f, kInfinity, at, work);  // with what the last climb left
+    if (work.residual <= kTarget) return outcome(state, work, Status::converged);
     for (; state.iteration < kMostIterations; ++state.iteration) {
         find_step(problem, at, work, state);
         if (Status status; finished(state, work, status)) return outcome(state, work, status);

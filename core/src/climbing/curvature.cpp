@@ -71,7 +71,7 @@ void find_concave_curvature(const Problem& problem, const Point& at, Workspace& 
         const Index count = objective.num_observed - first < kChunk ? objective.num_observed - first : kChunk;
         for (Index k = 0; k < count; ++k) {
             const Index i = objective.observed[first + k];
-            const double weight = std::sqrt(objective.counts[i]) / at.p[i];
+            const double weight = vb::sqrt(objective.counts[i]) / at.p[i];
             const double* phi = projected(problem, i, work.dense.row.data);
             for (Index a = 0; a < m; ++a) scaled[a][k] = weight * phi[a];
         }

@@ -19,7 +19,7 @@ void judge(const Problem& problem, const Point& at, Workspace& work) {
             gap += product;
         }
         worst = larger(worst, largest_size(rest, m));
-        gap += std::sqrt(dot(rest, rest, m)) * block.diameter;
+        gap += vb::sqrt(dot(rest, rest, m)) * block.diameter;
     }
     work.residual = worst / work.size;
     work.gap = gap;

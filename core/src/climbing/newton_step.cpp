@@ -16,7 +16,7 @@ void stiffen(const Problem& problem, const Point& at, Index num_active, Workspac
     double weight = 0.0;  // at least the greatest curvature that value can add
     for (Index i = 0; i < m; ++i) {
         double total = 0.0;
-        for (Index j = 0; j < m; ++j) total += std::fabs(concave[i][j] - B[i][j]);
+        for (Index j = 0; j < m; ++j) total += vb::fabs(concave[i][j] - B[i][j]);
         weight = larger(weight, total);
     }
     for (Index k = 0; k < num_active; ++k) {
@@ -50,7 +50,8 @@ bool find_newton_step(const Problem& problem, Point& at, Workspace& work) {
         if (!with_value && kind != Curvature::concave) continue;
         at.num_active[0] = known;
         choose_curvature(problem, at, kind, work);
-        if (solve_block(problem, 0, work.dense.B, known, at, work) == QpStatus::solved) return true;
+        at.factored = solve_block(problem, 0, work.dense.B, known, at, work) == QpStatus::solved;
+        if (at.factored) return true;
     }
     at.num_active[0] = 0;
     fill(work.step.data, m, 0.0);

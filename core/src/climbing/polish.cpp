@@ -7,7 +7,6 @@ namespace vb {
 
 namespace {
 
-constexpr double kNear = 1e-3;          // from this residual on factors of the last program are used again ...
 constexpr double kQuick = 0.1;          // ... while each step makes the residual so much smaller ...
 constexpr Index kManyCoordinates = 32;  // ... and with so many free coordinates: with fewer, new factors are cheap
 
@@ -30,8 +29,12 @@ bool step_on_face(const Point& at, Workspace& work) {
     return true;
 }
 
-bool holds(const Problem& problem, const double* y, Workspace& work) {
-    const Facets& facets = problem.set.blocks[0].facets;
+bool holds(const Problem& problem, const Point& at, const double* y, Workspace& work) {
+    const Block& block = problem.set.blocks[0];
+    Facets facets = block.facets;
+    if (look_around(work.near, block, at.y, Look::any) && within_reach(work.near, y, block.num_free)) {
+        facets = work.near.view(block.num_free);
+    }
     facet_values(facets, facets.offsets, y, work.slack.data);
     double least = 0.0;
     for (Index i = 0; i < facets.count; ++i) least = smaller(least, work.slack[i]);
@@ -45,18 +48,17 @@ bool worth_polishing(const Problem& problem, const Workspace& work) {
     return many && work.residual > kTarget && work.residual <= kNear;
 }
 
-double polish(const Problem& problem, double f, Point& at, Workspace& work) {
+double polish(const Problem& problem, double f, double before, Point& at, Workspace& work) {
     const Index m = problem.set.num_free;
-    double before = kNear;
     while (step_on_face(at, work)) {
         judge(problem, at, work);
-        if (work.residual <= kTarget || work.residual > kQuick * before) break;
+        if (work.residual <= kTarget || !(work.residual < kQuick * before)) break;
         before = work.residual;
         for (Index j = 0; j < m; ++j) work.trial_y[j] = at.y[j] + work.step[j];
-        if (!holds(problem, work.trial_y.data, work)) break;
+        if (!holds(problem, at, work.trial_y.data, work)) break;
         assemble(problem.set, work.trial_y.data, at.theta);
         const double reached = evaluate(problem, at, work);
-        if (reached < f - rounding_error(problem, work, f)) {
+        if (!(reached >= f - rounding_error(problem, work, f))) {
             assemble(problem.set, at.y, at.theta);
             f = evaluate(problem, at, work);
             find_slope(problem, at, work);

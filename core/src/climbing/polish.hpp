@@ -9,12 +9,14 @@
 namespace vb {
 
 inline constexpr double kTarget = 1e-10;  // the residual at which a climb ends
+inline constexpr double kNear = 1e-3;     // from this residual on factors of the last program are used again ...
 
 // Whether that pays at the point: one block of many coordinates, and near the top.
 bool worth_polishing(const Problem& problem, const Workspace& work);
 
-// Steps with the factors of the last program, each for one gradient; returns f. Ends at the target, or where a step would
-// leave the face or no longer pays. Everything belongs to the point then, residual and gap included.
-double polish(const Problem& problem, double f, Point& at, Workspace& work);
+// Steps with the factors of the last program, each for one gradient; returns f. Each has to make the residual, `before` at
+// first, so much smaller. Ends at the target, or where a step would leave the face or no longer pays. Everything belongs
+// to the point then, residual and gap included.
+double polish(const Problem& problem, double f, double before, Point& at, Workspace& work);
 
 }  // namespace vb

@@ -8,11 +8,12 @@ namespace {
 
 constexpr double kTie = 1e-9;   // relative: objectives closer than this count as equal
 constexpr double kSame = 1e-6;  // relative: points closer than this count as one
+constexpr Index kKeptCoordinates = 128;  // up to so many free coordinates the factors of the last program are kept
 constexpr Index kOwnNumbers = 1 << 20;  // up to so many numbers each place keeps p and factors of its own
 
 double objective_at(const Pool& pool, Index k) { return pool.result[k][0]; }
 
-bool better(double reached, double known) { return reached > known + kTie * (1.0 + std::fabs(known)); }
+bool better(double reached, double known) { return reached > known + kTie * (1.0 + vb::fabs(known)); }
 
 void copy_place(Pool& pool, Index from, Index to) {
     copy(pool.y[from], pool.y.cols, pool.y[to]);
@@ -24,6 +25,8 @@ void copy_place(Pool& pool, Index from, Index to) {
     copy(pool.result[from], pool.result.cols, pool.result[to]);
     pool.status[to] = pool.status[from];
     pool.iterations[to] = pool.iterations[from];
+    pool.factored[to] = pool.factored[from];
+    if (pool.factored[from]) copy(pool.factors[from], pool.factors.cols, pool.factors[to]);
     pool.evaluated[to] = 0;
     if (!pool.own_evaluations || !pool.evaluated[from]) return;
     const Index states = pool.V.cols, factors = pool.lu.empty() ? 0 : states * states;
@@ -34,11 +37,11 @@ void copy_place(Pool& pool, Index from, Index to) {
 
 bool same_point(const Pool& pool, Index j, Index k) {
     const double f = objective_at(pool, j);
-    if (std::fabs(f - objective_at(pool, k)) > 1e-7 * (1.0 + std::fabs(f))) return false;
+    if (vb::fabs(f - objective_at(pool, k)) > 1e-7 * (1.0 + vb::fabs(f))) return false;
     double size = 1.0, distance = 0.0;
     for (Index i = 0; i < pool.y.cols; ++i) {
-        size = larger(size, std::fabs(pool.y[j][i]));
-        distance = larger(distance, std::fabs(pool.y[j][i] - pool.y[k][i]));
+        size = larger(size, vb::fabs(pool.y[j][i]));
+        distance = larger(distance, vb::fabs(pool.y[j][i] - pool.y[k][i]));
     }
     return distance <= kSame * size;
 }
@@ -121,10 +124,11 @@ Pool make_pool(Arena& arena, const Problem& problem, Index places, bool factors)
     pool.status = arena.take<std::int32_t>(n);
     pool.iterations = arena.take<std::int32_t>(n);
     pool.evaluated = arena.take<std::uint8_t>(n);
+    pool.factored = arena.take<std::uint8_t>(n);
+    const Index free = problem.set.num_free;
+    if (problem.model.features.is_dense() && free <= kKeptCoordinates) pool.factors = arena.matrix(n, 2 * free * free);
     pool.p = arena.matrix(pool.own_evaluations ? n : 1, transitions);
     pool.lu = arena.take<double>(factors ? pool.p.rows * states * states : 0);
-    if (arena.failed()) return pool;
-    for (Index k = 0; k < n; ++k) copy(problem.set.center, problem.set.dimension, pool.theta[k]);
     return pool;
 }
 
@@ -141,6 +145,14 @@ Point point_at(Pool& pool, Workspace& work, Index k) {
     point.active = pool.active[k];
     point.num_active = pool.num_active[k];
     point.evaluated = pool.evaluated[k] != 0;
+    if (!pool.factors.empty()) {
+        const Index free = pool.y.cols;
+        point.frame = {pool.factors[k], free, free};
+        point.upper = {pool.factors[k] + free * free, free, free};
+        point.factored = pool.factored[k] != 0;
+        work.qp.frame = point.frame;
+        work.qp.upper = point.upper;
+    }
     work.planner.lu = point.lu;
     return point;
 }
@@ -148,11 +160,13 @@ Point point_at(Pool& pool, Workspace& work, Index k) {
 void climb_at(const Problem& problem, Pool& pool, Index k, Workspace& work) {
     Point point = point_at(pool, work, k);
     const Outcome outcome = climb(problem, point, work);
+    ++pool.climbs;
     if (double* own = pool.p[pool.own_evaluations ? k : 0]; point.p != own) {  // the line search exchanged them
         copy(point.p, pool.p.cols, own);
         work.trial_p.data = point.p;
     }
     pool.evaluated[k] = point.evaluated;
+    pool.factored[k] = point.factored && !pool.factors.empty();
     pool.result[k][0] = outcome.objective;
     pool.result[k][1] = outcome.residual;
     pool.result[k][2] = outcome.gap;
@@ -172,7 +186,7 @@ void try_start(const Problem& problem, Pool& pool, const double* y, Workspace& w
     copy(pool.policy[0], pool.policy.cols, pool.policy[scratch]);
     copy(pool.V[0], pool.V.cols, pool.V[scratch]);
     fill<Index>(pool.num_active[scratch], pool.num_active.cols, 0);
-    pool.evaluated[scratch] = 0;
+    pool.evaluated[scratch] = pool.factored[scratch] = 0;
     climb_at(problem, pool, scratch, work);
     admit(pool);
     crown(pool);
@@ -184,7 +198,7 @@ void try_switch(const Problem& problem, Pool& pool, Switch other, Workspace& wor
     const Index scratch = pool.places;
     copy_place(pool, 0, scratch);
     pool.policy[scratch][other.state] = other.action;
-    pool.evaluated[scratch] = 0;
+    pool.evaluated[scratch] = pool.factored[scratch] = 0;
     Problem held{problem.model, problem.set, problem.objective};
     held.objective.held = true;
     climb_at(held, pool, scratch, work);

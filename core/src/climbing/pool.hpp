@@ -11,6 +11,7 @@ namespace vb {
 struct Pool {
     Index places = 0;  // maxima that it can hold; place `places` is for scratch
     Index size = 1;    // maxima that it holds
+    Index climbs = 0;  // how often one has climbed, from wherever
     Matrix y, theta, V;          // (places + 1, free), (.., d), (.., S)
     Grid<Index> policy;          // (places + 1, S)
     Grid<Index> active;          // (places + 1, free)
@@ -21,6 +22,8 @@ struct Pool {
     View<std::uint8_t> evaluated;  // (places + 1,) whether p, policy, V and lu belong to theta
     Matrix p;                    // (places + 1 or 1, transitions)
     Vector lu;                   // as many (S, S)
+    Matrix factors;              // (places + 1, 2 free^2) frame and upper of the last program, or empty
+    View<std::uint8_t> factored;   // (places + 1,) whether they belong to the active facets
     bool own_evaluations = true; // whether every place has p and lu of its own
     Index resident = 0;          // otherwise the place that they belong to
 };

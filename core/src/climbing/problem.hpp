@@ -37,9 +37,9 @@ struct Point {
     Matrix lu;                    // (S, S) factors of I - gamma P_pi, or empty where sweeps are used
     Index* active = nullptr;      // (free,) facets that the last program ended on, block by block
     Index* num_active = nullptr;  // (blocks,)
-    double* f = nullptr;          // {objective, residual, gap} of the last climb, as Python sees them
+    Matrix frame, upper;          // (free, free) what the last program left (quadratic_program.hpp), or empty
     bool evaluated = false;
-    Status status = Status::ok;
+    bool factored = false;        // `frame` and `upper` belong to the active facets
 };
 
 }  // namespace vb

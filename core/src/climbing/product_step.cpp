@@ -12,7 +12,7 @@ namespace {
 bool rests(const Block& block, Workspace& work) {
     bool same = true;
     for (Index j = block.first_free; j < block.first_free + block.num_free; ++j) {
-        same = same && work.slope[j] == work.product.last[j] && std::fabs(work.step[j]) <= 1e-14;
+        same = same && work.slope[j] == work.product.last[j] && vb::fabs(work.step[j]) <= 1e-14;
         work.product.last[j] = work.slope[j];
     }
     return same;

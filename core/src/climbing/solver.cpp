@@ -7,6 +7,9 @@ namespace vb {
 
 namespace {
 
+constexpr Index kOften = 64;    // turns up to which a start and a policy are tried in each
+constexpr Index kRarely = 512;  // turns up to which they take turns; from then on every second one is left out
+
 // The first action that is allowed in every state, where a policy has to begin.
 void first_policy(const Model& model, Index* policy) {
     for (Index s = 0; s < model.num_states; ++s) {
@@ -24,14 +27,23 @@ void find_likely(Solver& solver, const Objective& objective) {
     concave.bias = 0.0;
     fill(pool.y[scratch], pool.y.cols, 0.0);
     fill<Index>(pool.num_active[scratch], pool.num_active.cols, 0);
-    pool.evaluated[scratch] = 0;
+    pool.evaluated[scratch] = pool.factored[scratch] = 0;
     climb_at(solver.problem(concave), pool, scratch, solver.work);
     copy(pool.y[scratch], pool.y.cols, solver.likely.data);
 }
 
+// One start and one policy more, in turn. The problem changes by ever less from call to call, so that looking again may
+// become rarer, too.
+void explore(Solver& solver, const Problem& problem) {
+    const Index turn = solver.turn;
+    const Index pause = turn < kOften ? 1 : turn < kRarely ? 2 : 4;  // between two starts; policies are tried in between
+    if (turn % pause == 0) try_one_start(problem, solver.pool, solver.starts, turn / pause, solver.work);
+    if (turn % pause == pause / 2) try_one_switch(problem, solver.pool, solver.starts, turn / pause, solver.work);
+}
+
 bool finite(const double* x, Index n) {
     for (Index i = 0; i < n; ++i) {
-        if (!std::isfinite(x[i])) return false;
+        if (!vb::isfinite(x[i])) return false;
     }
     return true;
 }
@@ -60,15 +72,62 @@ bool inside(const FeasibleSet& set, const double* y) {
     return true;
 }
 
-bool place_fits(const Solver& solver, Index k) {
-    const Model& model = solver.known.model;
-    const Pool& pool = solver.pool;
-    if (!finite(pool.y[k], pool.y.cols) || !finite(pool.V[k], pool.V.cols)) return false;
+bool policy_fits(const Model& model, const Index* policy) {
     for (Index s = 0; s < model.num_states; ++s) {
-        const Index a = pool.policy[k][s];
-        if (a < 0 || a >= model.num_actions || model.reward[model.pair(s, a)] == -kInfinity) return false;
+        if (policy[s] < 0 || policy[s] >= model.num_actions) return false;
+        if (model.reward[model.pair(s, policy[s])] == -kInfinity) return false;
     }
-    return active_facets_fit(solver, k) && inside(solver.known.set, pool.y[k]);
+    return true;
+}
+
+// An objective may be infinite, where no start was found.
+bool result_fits(const Pool& pool, Index k) {
+    if (pool.status[k] < 0 || pool.status[k] > static_cast<std::int32_t>(Status::no_start)) return false;
+    const double* result = pool.result[k];
+    return !isnan(result[0]) && !isnan(result[1]) && !isnan(result[2]) && pool.iterations[k] >= 0;
+}
+
+// What the last quadratic program left, where it is said to be there.
+bool factors_fit(const Pool& pool, Index k) {
+    if (pool.factored[k] == 0) return true;
+    return !pool.factors.empty() && finite(pool.factors[k], pool.factors.cols);
+}
+
+bool place_fits(const Solver& solver, Index k) {
+    const Pool& pool = solver.pool;
+    return finite(pool.y[k], pool.y.cols) && finite(pool.V[k], pool.V.cols) && result_fits(pool, k) &&
+           policy_fits(solver.known.model, pool.policy[k]) && active_facets_fit(solver, k) &&
+           factors_fit(pool, k) && inside(solver.known.set, pool.y[k]);
+}
+
+bool pool_fits(const Solver& solver, Index size) {
+    if (size < 1 || size > solver.pool.places) return false;
+    for (Index k = 0; k < size; ++k) {
+        if (!place_fits(solver, k)) return false;
+    }
+    return true;
+}
+
+// As new: at the interior point alone.
+void reset(Solver& solver) {
+    Pool& pool = solver.pool;
+    const Index n = pool.places + 1;
+    fill(pool.y.data, n * pool.y.cols, 0.0);
+    fill(pool.V.data, n * pool.V.cols, 0.0);
+    fill(pool.result.data, n * pool.result.cols, 0.0);
+    fill<Index>(pool.active.data, n * pool.active.cols, 0);
+    fill<Index>(pool.num_active.data, n * pool.num_active.cols, 0);
+    fill(pool.status.data, n, static_cast<std::int32_t>(Status::no_start));
+    fill(pool.iterations.data, n, std::int32_t{0});
+    fill(pool.evaluated.data, n, std::uint8_t{0});
+    fill(pool.factored.data, n, std::uint8_t{0});
+    for (Index k = 0; k < n; ++k) {
+        copy(solver.known.set.center, solver.known.set.dimension, pool.theta[k]);
+        first_policy(solver.known.model, pool.policy[k]);
+    }
+    pool.size = 1;
+    pool.resident = 0;
+    solver.turn = 0;
 }
 
 // p, V and factors of a place that had them: the same numbers as before it was saved.
@@ -88,8 +147,7 @@ Solver::Solver(const KnownModel& known_, Index places, bool factors) : known(kno
     pool = make_pool(arena, problem({}), places, factors);
     work = make_workspace(arena, known.model, known.set, factors);
     likely = arena.take<double>(known.set.num_free);
-    if (arena.failed()) return;
-    for (Index k = 0; k <= places; ++k) first_policy(known.model, pool.policy[k]);
+    if (!arena.failed()) reset(*this);
 }
 
 void climb(Solver& solver, const Objective& objective) {
@@ -115,8 +173,7 @@ void follow(Solver& solver, const Objective& objective) {
         try_starts(problem, solver.pool, solver.starts, solver.likely.data, kQuickStarts, solver.work);
         try_actions(problem, solver.pool, solver.work);
     } else {
-        try_one_start(problem, solver.pool, solver.starts, solver.turn, solver.work);
-        try_one_switch(problem, solver.pool, solver.starts, solver.turn, solver.work);
+        explore(solver, problem);
     }
     ++solver.turn;
 }
@@ -139,8 +196,9 @@ void add_start(Solver& solver, const Objective& objective, const double* theta) 
 void stand_at(Solver& solver, const double* theta) {
     Pool& pool = solver.pool;
     place(solver.known.set, theta, pool.y[0], solver.work.gradient.data);
+    assemble(solver.known.set, pool.y[0], pool.theta[0]);
     fill<Index>(pool.num_active[0], pool.num_active.cols, 0);
-    pool.evaluated[0] = 0;
+    pool.evaluated[0] = pool.factored[0] = 0;
     pool.size = 1;
 }
 
@@ -153,9 +211,9 @@ void plan_at_incumbent(Solver& solver) {
 
 Status restore(Solver& solver, Index size, Index turn) {
     Pool& pool = solver.pool;
-    if (size < 1 || size > pool.places || turn < 0) return Status::bad_argument;
-    for (Index k = 0; k < size; ++k) {
-        if (!place_fits(solver, k)) return Status::bad_argument;
+    if (turn < 0 || !pool_fits(solver, size)) {
+        reset(solver);  // what was written must not stay: no climb would look at it again before using it
+        return Status::bad_argument;
     }
     pool.size = size;
     solver.turn = turn;

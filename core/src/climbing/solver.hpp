@@ -48,7 +48,7 @@ void stand_at(Solver& solver, const double* theta);
 void plan_at_incumbent(Solver& solver);
 
 // Takes over pool, size and turn that were written from outside, after checking them; what can be computed is computed
-// again, to the same bits.
+// again, to the same bits. Where something is wrong the solver is as new.
 Status restore(Solver& solver, Index size, Index turn);
 
 }  // namespace vb

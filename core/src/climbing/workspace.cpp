@@ -42,6 +42,7 @@ Workspace make_workspace(Arena& arena, const Model& model, const FeasibleSet& se
     work.planner = make_planner(arena, model, factors);
     work.qp = make_qp_work(arena, set.most_free, set.most_facets);
     if (model.features.is_dense()) {
+        work.near = make_near_facets(arena, set);
         work.dense = make_dense_work(arena, model, set);
     } else {
         work.product = make_product_work(arena, model, set);

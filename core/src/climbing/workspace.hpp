@@ -1,6 +1,7 @@
 // Scratch of a climb, sized once for a model.
 #pragma once
 
+#include "climbing/near_facets.hpp"
 #include "climbing/problem.hpp"
 
 namespace vb {
@@ -33,6 +34,7 @@ struct ProductWork {
 struct Workspace {
     Planner planner;
     QpWork qp;
+    NearFacets near;
     DenseWork dense;
     ProductWork product;
     Vector gradient;    // (d,) of f in theta

@@ -26,32 +26,56 @@ public:
     // n zeroed elements, aligned for wide vectors; an empty view where n is 0 or memory has run out.
     template <class T>
     View<T> take(Index n) {
-        if (n <= 0) return {nullptr, 0};
-        return {static_cast<T*>(bytes(static_cast<std::size_t>(n) * sizeof(T))), failed_ ? 0 : n};
+        return typed<T>(n, true);
+    }
+
+    // The same without zeros, for room of which little may be used: pages that are never written cost nothing.
+    template <class T>
+    View<T> take_unfilled(Index n) {
+        return typed<T>(n, false);
     }
 
     Matrix matrix(Index rows, Index cols) {
-        View<double> all = take<double>(rows * cols);
-        return {all.data, rows, cols};
+        Index entries = 0;
+        failed_ = __builtin_mul_overflow(rows, cols, &entries) || failed_;
+        return {take<double>(failed_ ? 0 : entries).data, rows, cols};
     }
 
     bool failed() const { return failed_; }
 
+    // Overwrites all that was taken with NaN and -1. For tests: of scratch, nothing may be read before it is written.
+    void spoil() {
+        for (Piece* piece = last_; piece != nullptr; piece = piece->before) std::memset(piece + 1, 0xff, piece->size);
+    }
+
 private:
     static constexpr std::size_t kAlign = 64;
+    static constexpr Index kMostBytes = Index{1} << 62;
     struct alignas(64) Piece {
         Piece* before;
+        std::size_t size;  // of what follows
     };
 
-    void* bytes(std::size_t wanted) {
+    template <class T>
+    View<T> typed(Index n, bool zeroed) {
+        if (n <= 0) return {nullptr, 0};
+        if (n > kMostBytes / static_cast<Index>(sizeof(T))) {
+            failed_ = true;
+            return {nullptr, 0};
+        }
+        return {static_cast<T*>(bytes(static_cast<std::size_t>(n) * sizeof(T), zeroed)), failed_ ? 0 : n};
+    }
+
+    void* bytes(std::size_t wanted, bool zeroed) {
         std::size_t whole = (sizeof(Piece) + wanted + kAlign - 1) / kAlign * kAlign;
         Piece* piece = static_cast<Piece*>(std::aligned_alloc(kAlign, whole));
         if (piece == nullptr) {
             failed_ = true;
             return nullptr;
         }
-        std::memset(static_cast<void*>(piece), 0, whole);
+        if (zeroed) std::memset(static_cast<void*>(piece), 0, whole);
         piece->before = last_;
+        piece->size = whole - sizeof(Piece);
         last_ = piece;
         return piece + 1;
     }

@@ -1,9 +1,9 @@
 // Constants and the few operations that every subject needs.
 #pragma once
 
-#include <cmath>
 #include <limits>
 
+#include "common/elementary.hpp"
 #include "common/view.hpp"
 
 namespace vb {
@@ -48,8 +48,20 @@ inline void add_columns(const double* columns, Index n, const double* x, Index m
 
 inline double largest_size(const double* x, Index n) {
     double largest = 0.0;
-    for (Index i = 0; i < n; ++i) largest = larger(largest, std::fabs(x[i]));
+    for (Index i = 0; i < n; ++i) largest = larger(largest, vb::fabs(x[i]));
     return largest;
+}
+
+// max |a - b|
+inline double largest_difference(const double* a, const double* b, Index n) {
+    constexpr Index kLanes = 4;  // several at a time: a single maximum would wait for itself
+    double largest[kLanes] = {};
+    Index i = 0;
+    for (; i + kLanes <= n; i += kLanes) {
+        for (Index k = 0; k < kLanes; ++k) largest[k] = larger(largest[k], vb::fabs(a[i + k] - b[i + k]));
+    }
+    for (; i < n; ++i) largest[0] = larger(largest[0], vb::fabs(a[i] - b[i]));
+    return larger(larger(largest[0], largest[1]), larger(largest[2], largest[3]));
 }
 
 }  // namespace vb

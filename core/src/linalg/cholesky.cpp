@@ -9,7 +9,7 @@ bool cholesky(ConstMatrix matrix, Matrix lower) {
     for (Index j = 0; j < n; ++j) {
         const double rest = matrix[j][j] - dot(lower[j], lower[j], j);
         if (!(rest > 1e-14 * matrix[j][j])) return false;
-        const double root = std::sqrt(rest);
+        const double root = vb::sqrt(rest);
         lower[j][j] = root;
         const double inverse = 1.0 / root;
         for (Index i = j + 1; i < n; ++i) lower[i][j] = (matrix[i][j] - dot(lower[i], lower[j], j)) * inverse;

@@ -139,7 +139,7 @@ void find_direction(Run& run, Index facet) {
 void add_to_frame(Run& run) {
     const Index n = run.n, count = run.count;
     double *direction = run.work.direction.data, *w = run.work.normal_step.data;
-    double length = std::sqrt(dot(direction + count, direction + count, n - count));
+    double length = vb::sqrt(dot(direction + count, direction + count, n - count));
     if (direction[count] > 0.0) length = -length;
     const double head = direction[count] - length;  // the reflection's vector is (head, direction[count + 1:])
     const double scale = length * head != 0.0 ? -1.0 / (length * head) : 0.0;
@@ -155,7 +155,7 @@ void add_to_frame(Run& run) {
 void rotate(Run& run, Index j) {
     const double a = run.upper[j][j], b = run.upper[j + 1][j];
     if (b == 0.0) return;
-    const double h = std::sqrt(a * a + b * b), c = a / h, s = b / h;
+    const double h = vb::sqrt(a * a + b * b), c = a / h, s = b / h;
     run.upper[j][j] = h;
     run.upper[j + 1][j] = 0.0;
     for (Index i = j + 1; i < run.count - 1; ++i) {

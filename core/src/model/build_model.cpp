@@ -2,58 +2,14 @@
 
 #include <cstdint>
 
+#include "model/check_model.hpp"
+
 namespace vb {
 
 namespace {
 
 constexpr Index kProjectedStates = 1000;      // up to this many states dense features are kept in y, too
 constexpr Index kTurnedNumbers = 4'000'000;   // up to this many numbers normals and features are kept by columns, too
-constexpr Index kLargest = Index{1} << 31;    // successors are kept in 32 bits
-
-bool pointers_rise(const Index* begin, Index n, Index first, Index last) {
-    if (begin == nullptr || begin[0] != first || begin[n] != last) return false;
-    for (Index i = 0; i < n; ++i) {
-        if (begin[i] > begin[i + 1]) return false;
-    }
-    return true;
-}
-
-bool within(const Index* values, Index n, Index limit) {
-    for (Index i = 0; i < n; ++i) {
-        if (values[i] < 0 || values[i] >= limit) return false;
-    }
-    return true;
-}
-
-bool sizes_fit(const vb_model_data& d) {
-    const bool counts = d.num_states >= 1 && d.num_actions >= 1 && d.dimension >= 1 && d.num_transitions >= 0;
-    if (!counts || d.num_states >= kLargest || d.num_actions >= kLargest || d.num_transitions >= kLargest) return false;
-    if (!(d.discount >= 0.0 && d.discount < 1.0)) return false;
-    if (d.successor == nullptr || d.reward == nullptr || d.center == nullptr) return false;
-    return d.num_blocks >= 1 && d.num_blocks <= d.dimension;
-}
-
-bool features_fit(const vb_model_data& d) {
-    if ((d.phi == nullptr) == (d.feature_begin == nullptr)) return false;
-    if (d.phi != nullptr) return d.num_blocks == 1;
-    const Index entries = d.feature_begin[d.num_transitions];
-    return pointers_rise(d.feature_begin, d.num_transitions, 0, entries) &&
-           within(d.feature_coordinate, entries, d.dimension);
-}
-
-bool pattern_fits(const vb_model_data& d) {
-    return pointers_rise(d.pair_begin, d.num_states * d.num_actions, 0, d.num_transitions) &&
-           within(d.successor, d.num_transitions, d.num_states);
-}
-
-bool blocks_fit(const vb_model_data& d) {
-    if (d.free_begin == nullptr || d.facet_begin == nullptr || d.diameter == nullptr) return false;
-    const Index free = d.free_begin[d.num_blocks], facets = d.facet_begin[d.num_blocks];
-    return pointers_rise(d.coordinate_begin, d.num_blocks, 0, d.dimension) &&
-           pointers_rise(d.free_begin, d.num_blocks, 0, free) && free <= d.dimension &&
-           pointers_rise(d.facet_begin, d.num_blocks, 0, facets) &&
-           within(d.coordinates, d.dimension, d.dimension);
-}
 
 // Sizes and first places of all blocks; everything that owns no memory.
 void lay_out_blocks(const vb_model_data& d, View<Block> blocks, FeasibleSet& set) {
@@ -154,10 +110,52 @@ Index block_of_pair(const Model& model, const FeasibleSet& set, Index pair) {
     return 0;
 }
 
+// The block of every coordinate and its place there; false where one is named twice.
+bool number_coordinates(View<const Block> blocks, Indices block_of, Indices place_of) {
+    fill<Index>(block_of.data, block_of.size, -1);
+    for (Index b = 0; b < blocks.size; ++b) {
+        for (Index k = 0; k < blocks[b].num_coordinates; ++k) {
+            const Index at = blocks[b].coordinates[k];
+            if (block_of[at] >= 0) return false;
+            block_of[at] = b;
+            place_of[at] = k;
+        }
+    }
+    return true;
+}
+
+// Whether each transition has its features in one block: Hessians are kept block by block.
+bool features_keep_to_blocks(const Features& features, const Index* block_of) {
+    if (features.is_dense()) return true;
+    for (Index i = 0; i < features.count; ++i) {
+        for (Index k = features.begin[i] + 1; k < features.begin[i + 1]; ++k) {
+            if (block_of[features.coordinate[k]] != block_of[features.coordinate[k - 1]]) return false;
+        }
+    }
+    return true;
+}
+
+// Copies by column, and features in the coordinates y, where they are small; false where memory has run out.
+bool keep_copies(const vb_model_data& d, View<Block> blocks, KnownModel& known) {
+    Features& features = known.model.features;
+    if (!keep_by_axis(known.arena, blocks)) return false;
+    if (d.phi == nullptr) return true;
+    if (d.num_transitions * d.dimension <= kTurnedNumbers) {
+        features.by_coordinate = turned(known.arena, d.phi, d.num_transitions, d.dimension);
+    }
+    if (d.num_states > kProjectedStates || blocks[0].num_free == 0) return !known.arena.failed();
+    Vector projected = known.arena.take<double>(d.num_transitions * blocks[0].num_free);
+    if (known.arena.failed()) return false;
+    project_features(d, blocks[0], projected.data);
+    features.projected = projected.data;
+    features.free = blocks[0].num_free;
+    return true;
+}
+
 }  // namespace
 
 Status build_model(const vb_model_data& d, KnownModel& known) {
-    if (!sizes_fit(d) || !pattern_fits(d) || !features_fit(d) || !blocks_fit(d)) return Status::bad_argument;
+    if (!can_be_a_model(d)) return Status::bad_argument;
     const Index pairs = d.num_states * d.num_actions;
     View<std::int32_t> successor = known.arena.take<std::int32_t>(d.num_transitions);
     View<Block> blocks = known.arena.take<Block>(d.num_blocks);
@@ -166,30 +164,14 @@ Status build_model(const vb_model_data& d, KnownModel& known) {
     if (known.arena.failed()) return Status::out_of_memory;
     for (Index i = 0; i < d.num_transitions; ++i) successor[i] = static_cast<std::int32_t>(d.successor[i]);
     lay_out_blocks(d, blocks, known.set);
-    for (Index b = 0; b < d.num_blocks; ++b) {
-        for (Index k = 0; k < blocks[b].num_coordinates; ++k) {
-            block_of[blocks[b].coordinates[k]] = b;
-            place_of[blocks[b].coordinates[k]] = k;
-        }
-    }
+    if (!number_coordinates(blocks, block_of, place_of)) return Status::bad_argument;
     known.set.block_of = block_of.data;
     known.set.place_of = place_of.data;
     known.model = make_model(d, successor.data);
+    if (!features_keep_to_blocks(known.model.features, block_of.data)) return Status::bad_argument;
     for (Index pair = 0; pair < pairs; ++pair) pair_block[pair] = block_of_pair(known.model, known.set, pair);
     known.set.block_of_pair = pair_block.data;
-    if (!keep_by_axis(known.arena, blocks)) return Status::out_of_memory;
-    if (d.phi != nullptr && d.num_transitions * d.dimension <= kTurnedNumbers) {
-        known.model.features.by_coordinate = turned(known.arena, d.phi, d.num_transitions, d.dimension);
-    }
-    if (known.arena.failed()) return Status::out_of_memory;
-    if (d.phi != nullptr && d.num_states <= kProjectedStates && blocks[0].num_free > 0) {
-        Vector projected = known.arena.take<double>(d.num_transitions * blocks[0].num_free);
-        if (known.arena.failed()) return Status::out_of_memory;
-        project_features(d, blocks[0], projected.data);
-        known.model.features.projected = projected.data;
-        known.model.features.free = blocks[0].num_free;
-    }
-    return Status::ok;
+    return keep_copies(d, blocks, known) ? Status::ok : Status::out_of_memory;
 }
 
 }  // namespace vb

@@ -55,7 +55,7 @@ SupportEnd best_in_one(const PairProblem& problem, const ConfidenceLayer& layer)
     const Index m = block.num_free, at = problem.pair * problem.models.set->most_free;
     const Ellipsoid ellipsoid = layer.placed.in_block(block, problem.number);
     double* y = layer.warm.y.data + at;
-    const double worth = std::sqrt(square_length(ellipsoid.root, problem.c) * ellipsoid.room);
+    const double worth = vb::sqrt(square_length(ellipsoid.root, problem.c) * ellipsoid.room);
     if (worth <= kIndifferent * problem.scale) {
         copy(layer.placed.near.data + block.first_free, m, y);
         return {0.0};
@@ -99,7 +99,7 @@ double best_in_intersection(const PairProblem& problem) {
         work.here.mu.data[l] = 0.0;
     }
     const Ellipsoid& one = models.in_block[tight];
-    const double unit = std::sqrt(one.room / square_length(one.root, problem.c));
+    const double unit = vb::sqrt(one.room / square_length(one.root, problem.c));
     work.here.mu.data[tight] = 1.0 / smaller(models.layers[tight]->warm.s[problem.pair], kFar * unit);
     work.num_active = 0;
     const IntersectionProblem inner{problem.c, {models.in_block.data, count}, problem.block.facets};

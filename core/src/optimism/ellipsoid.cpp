@@ -23,7 +23,7 @@ struct Search {
     double low = 0.0, high = kInfinity;  // known to hold s
 
     bool flat() const { return kappa <= 1e-22 * size; }
-    bool vertex() const { return left >= 0.0 && flat() && slope >= -1e-11 * std::sqrt(size); }
+    bool vertex() const { return left >= 0.0 && flat() && slope >= -1e-11 * vb::sqrt(size); }
 };
 
 QpStatus solve_around(Search& search, const double* slack, double* d, double s, Index& num_active) {
@@ -52,7 +52,7 @@ void split(Search& search) {
         double total = along[k];
         for (Index j = k + 1; j < count; ++j) total -= upper[k][j] * along[j];
         along[k] = total / upper[k][k];
-        search.slope = smaller(search.slope, -along[k] * std::fabs(upper[k][k]));
+        search.slope = smaller(search.slope, -along[k] * vb::fabs(upper[k][k]));
     }
     search.left = search.problem.ellipsoid.room - quadratic_form(search.problem.ellipsoid.H, search.at.d);
 }
@@ -75,7 +75,7 @@ double best_of_all(Search& search, Index& num_active) {
         const double moved = quadratic_form(H, step);
         add_scaled(1.0, step, search.m, d);
         inside = quadratic_form(H, d) <= room;
-        const double gap = 2.0 * std::sqrt(moved * room) / s;
+        const double gap = 2.0 * vb::sqrt(moved * room) / s;
         if (gap <= problem.close && inside) return gap;
         if (moved < 1e-4 * room) {  // it creeps along a face that is nearly flat
             if (s >= most) break;
@@ -91,11 +91,11 @@ double following(const Search& search) {
     const double square = search.flat() ? -1.0 : s * s + search.left / search.kappa;
     double next = 0.0;
     if (low * low < square && square < high * high) {
-        next = std::sqrt(square);
+        next = vb::sqrt(square);
     } else if (high == kInfinity) {
         next = 8.0 * s;
     } else {
-        next = low > 1e-3 * high ? std::sqrt(low * high) : 1e-2 * high;
+        next = low > 1e-3 * high ? vb::sqrt(low * high) : 1e-2 * high;
     }
     return smaller(next, kFarthest * search.unit);
 }
@@ -125,7 +125,7 @@ SupportEnd find_multiplier(Search& search) {
             return {0.0};
         }
         const double left = search.left;
-        if (std::fabs(left) <= kExact * room || (left > 0.0 && at.s >= kFarthest * search.unit)) break;
+        if (vb::fabs(left) <= kExact * room || (left > 0.0 && at.s >= kFarthest * search.unit)) break;
         if (left > 0.0) {
             search.low = at.s;
             if (search.high == kInfinity && (search.flat() || at.s >= far) && !tried) {
@@ -136,7 +136,7 @@ SupportEnd find_multiplier(Search& search) {
             search.high = at.s;
         }
         const double next = following(search);
-        if (std::fabs(next - at.s) <= 1e-15 * at.s || next < 1e-200) break;
+        if (vb::fabs(next - at.s) <= 1e-15 * at.s || next < 1e-200) break;
         at.s = next;
     }
     return {larger(search.left, 0.0) / (2.0 * at.s)};
@@ -195,7 +195,7 @@ SupportWork make_support_work(Arena& arena, Index most_free, Index most_facets) 
 
 SupportEnd support(const SupportProblem& problem, SupportPoint& at, SupportWork& work) {
     const Ellipsoid& ellipsoid = problem.ellipsoid;
-    const double unit = std::sqrt(ellipsoid.room / square_length(ellipsoid.root, problem.c));
+    const double unit = vb::sqrt(ellipsoid.room / square_length(ellipsoid.root, problem.c));
     Search search{problem, at, work, ellipsoid.H.rows, unit};
     if (at.s == kInfinity) {
         const double gap = best_of_all(search, at.num_active);

@@ -11,7 +11,7 @@ namespace {
 constexpr Index kMostRounds = 1000;
 constexpr int kIdle = 6;        // rounds without progress, after which the error stays what it is
 constexpr int kInner = 20;      // Bellman sweeps between two choices of models, in models with many states
-constexpr Index kMostSweeps = 10'000'000;
+constexpr Index kMostPlanningSweeps = 10'000'000;
 
 // Chooses models for V and notes how that ended.
 void choose(Optimist& optimist) {
@@ -47,6 +47,7 @@ Optimist make_optimist(Arena& arena, const Model& model, const FeasibleSet& set,
     optimist.policy = arena.take<Index>(model.num_states);
     optimist.theta = arena.take<double>(set.dimension);
     if (arena.failed()) return optimist;
+    first_allowed(model, optimist.policy.data);
     fill(optimist.V.data, optimist.V.size, 1.0 / (1.0 - model.discount));
     copy(set.center, set.dimension, optimist.theta.data);
     return optimist;
@@ -145,7 +146,7 @@ void plan_for_nearest(Optimist& optimist, double tolerance) {
         const double residual = policy_iteration(optimist.planner, p, optimist.policy.data, optimist.V.data);
         optimist.plan.error_bound = residual / (1.0 - model.discount);
     } else {
-        const SweepLimits limits{tolerance, kInner, kMostSweeps};
+        const SweepLimits limits{tolerance, kInner, kMostPlanningSweeps};
         optimist.plan.error_bound =
             modified_policy_iteration(optimist.planner, p, limits, optimist.policy.data, optimist.V.data);
     }

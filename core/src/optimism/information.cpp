@@ -68,7 +68,7 @@ double add_transition(Information& information, Index transition) {
         double* row = inverse[i];
         for (Index j = 0; j < k; ++j) row[j] -= image[i] * image[j] / ratio;
     }
-    information.growth[number] += std::log(ratio);
+    information.growth[number] += vb::log(ratio);
     if (information.growth[number] > information.enough[number]) information.due = 1;
     return square;
 }

@@ -22,7 +22,7 @@ struct Progress {
 Progress progress(const IntersectionProblem& problem, const DualPoint& at) {
     Progress found;
     for (Index l = 0; l < problem.ellipsoids.size; ++l) {
-        found.slack += 0.5 * std::fabs(at.mu[l] * at.excess[l]);
+        found.slack += 0.5 * vb::fabs(at.mu[l] * at.excess[l]);
         found.worst = larger(found.worst, at.excess[l] / problem.ellipsoids[l].room);
     }
     return found;
@@ -188,7 +188,7 @@ double intersect(const IntersectionProblem& problem, IntersectionWork& work, QpW
     if (work.here.g == kInfinity) return kInfinity;
     for (int round = 0; round < kRounds; ++round) {
         const Progress now = progress(problem, work.here);
-        if (now.worst <= 1e-10 && now.slack <= kGap * (1.0 + std::fabs(work.here.g))) break;
+        if (now.worst <= 1e-10 && now.slack <= kGap * (1.0 + vb::fabs(work.here.g))) break;
         newton_step(work.here, problem.facets.free, work, qp);
         if (!falls_along(problem, work, qp)) {
             gradient_step(problem, work.here, work);  // projection can spoil Newton's direction, never this one

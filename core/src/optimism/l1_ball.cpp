@@ -34,4 +34,15 @@ double best_mean(const RankedSuccessors& all, double radius) {
     return total;
 }
 
+void best_weights(const RankedSuccessors& all, double radius, double* p) {
+    const Index top = all.count - 1;
+    double extra = smaller(0.5 * radius, 1.0 - all.estimate[top]);
+    p[top] = all.estimate[top] + extra;
+    for (Index j = 0; j < top; ++j) {
+        const double taken = smaller(extra, all.estimate[j]);
+        extra -= taken;
+        p[j] = all.estimate[j] - taken;
+    }
+}
+
 }  // namespace vb

@@ -31,4 +31,7 @@ void rank(RankedSuccessors& successors);
 // The maximum, for successors ranked by gain; at least one.
 double best_mean(const RankedSuccessors& successors, double radius);
 
+// p itself, in the order of the successors; `p` may be their gains.
+void best_weights(const RankedSuccessors& successors, double radius, double* p);
+
 }  // namespace vb

@@ -1,8 +1,15 @@
 #include "optimism/l1_value_iteration.hpp"
 
+#include "linalg/lu.hpp"
+#include "planning/chain.hpp"
+
 namespace vb {
 
 namespace {
+
+constexpr Index kMostFactored = 1000;  // states: above, factors would take more room than the model
+constexpr double kCube = 50.0;         // what a transition costs in all sweeps, in multiples of S^3 (1 - gamma)
+constexpr double kTie = 1e-12;         // relative: actions closer than this are equals
 
 // Successors in the order of the model.
 void begin(L1Optimist& optimist, const double* estimate) {
@@ -24,24 +31,52 @@ double best_value(const L1Optimist& optimist, Index pair, double radius) {
     return model.reward[pair] + best_mean(own, radius);
 }
 
-// next = T V and a greedy policy; returns max |T V - V|.
-double sweep(L1Optimist& optimist, const double* radius) {
+// next = T V and a greedy policy; the range of T V - V.
+Range sweep(L1Optimist& optimist, const double* radius) {
     const Model& model = *optimist.model;
-    double change = 0.0;
+    Range change{kInfinity, -kInfinity};
     for (Index s = 0; s < model.num_states; ++s) {
         double best = 0.0;
         for (Index a = 0; a < model.num_actions; ++a) {
             const Index pair = model.pair(s, a);
             const double q = best_value(optimist, pair, radius[pair]);
-            if (a == 0 || q > best) {
-                best = q;
-                optimist.policy[s] = a;
-            }
+            const double margin = best == -kInfinity ? 0.0 : kTie * vb::fabs(best);  // nothing allowed so far
+            if (a == 0 || q > best + margin) optimist.policy[s] = a;
+            best = a == 0 ? q : larger(best, q);
         }
         optimist.next[s] = best;
-        change = larger(change, std::fabs(best - optimist.V[s]));
+        change.low = smaller(change.low, best - optimist.V[s]);
+        change.high = larger(change.high, best - optimist.V[s]);
     }
     return change;
+}
+
+// V of the greedy policy in the best models as of the last sweep, held fixed: (I - gamma P) V = R.
+void solve_held(L1Optimist& optimist, const double* radius) {
+    const Model& model = *optimist.model;
+    const Index n = model.num_states;
+    fill(optimist.lu.data, n * n, 0.0);
+    for (Index s = 0; s < n; ++s) {
+        const Index pair = model.pair(s, optimist.policy[s]);
+        RankedSuccessors own = optimist.successors.of(model.pair_begin[pair], model.pair_begin[pair + 1]);
+        double* row = optimist.lu[s];
+        double reward = model.reward[pair];
+        if (own.count > 0) {
+            best_weights(own, radius[pair], own.gain);  // gains are made anew in every sweep
+            if (own.reward != nullptr) reward += dot(own.gain, own.reward, own.count);
+            for (Index j = 0; j < own.count; ++j) row[own.state[j]] -= model.discount * own.gain[j];
+        }
+        row[s] += 1.0;
+        optimist.V[s] = reward;
+    }
+    lu_factor(optimist.lu);
+    lu_solve(optimist.lu, optimist.V.data);
+}
+
+bool factors_pay(const Model& model) {
+    const double n = static_cast<double>(model.num_states);
+    if (model.num_states > kMostFactored) return false;
+    return n * n * n * (1.0 - model.discount) <= kCube * static_cast<double>(model.num_transitions);
 }
 
 }  // namespace
@@ -58,6 +93,7 @@ L1Optimist make_l1_optimist(Arena& arena, const Model& model) {
     all.estimate = arena.take<double>(all.count).data;
     all.gain = arena.take<double>(all.count).data;
     if (model.reward_next != nullptr) all.reward = arena.take<double>(all.count).data;
+    if (factors_pay(model)) optimist.lu = arena.matrix(model.num_states, model.num_states);
     if (arena.failed()) return optimist;
     fill(optimist.V.data, model.num_states, 1.0 / (1.0 - model.discount));
     return optimist;
@@ -69,8 +105,11 @@ void plan_in_l1_balls(L1Optimist& optimist, const double* estimate, const double
     optimist.status = Status::out_of_iterations;
     optimist.error_bound = factor;
     for (optimist.sweeps = 0; optimist.sweeps < limits.most;) {
-        optimist.error_bound = factor * sweep(optimist, radius);
-        copy(optimist.next.data, optimist.V.size, optimist.V.data);
+        if (optimist.sweeps > 0 && !optimist.lu.empty()) solve_held(optimist, radius);
+        const Range change = sweep(optimist, radius);
+        // T V + factor * [low, high] holds the fixed point (MacQueen), so that the upper end bounds it, too.
+        for (Index s = 0; s < optimist.V.size; ++s) optimist.V[s] = optimist.next[s] + factor * change.high;
+        optimist.error_bound = factor * (change.high - change.low);
         ++optimist.sweeps;
         if (optimist.error_bound <= limits.tolerance) {
             optimist.status = Status::converged;

@@ -69,7 +69,7 @@ Prediction predict(Regression& regression, Index pair, const double* V) {
     const Block& block = block_of(regression, pair);
     find_feature(regression, block, pair, V);
     const double square = find_column(regression, block);
-    return {mean_at_feature(regression, block), std::sqrt(larger(square, 0.0))};
+    return {mean_at_feature(regression, block), vb::sqrt(larger(square, 0.0))};
 }
 
 // Sherman-Morrison: (Sigma + w x x')^{-1} = Sigma^{-1} - w / (1 + w |x|^2) (Sigma^{-1} x)(Sigma^{-1} x)'.
@@ -85,7 +85,7 @@ void add_sample(Regression& regression, const Sample& sample, const double* V) {
         add_scaled(weight * x[i], x, k, regression.sigma.data + block.first_square + i * k);
         add_scaled(-shrink * column[i], column, k, regression.inverse.data + block.first_square + i * k);
     }
-    regression.log_det += std::log1p(weight * norm);
+    regression.log_det += vb::log1p(weight * norm);
 }
 
 void estimate(const Regression& regression, double* theta) {

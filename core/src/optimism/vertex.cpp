@@ -12,10 +12,10 @@ bool eliminate(Matrix equations) {
     for (Index k = 0; k < m; ++k) {
         Index pivot = k;
         for (Index i = k + 1; i < m; ++i) {
-            if (std::fabs(equations[i][k]) > std::fabs(equations[pivot][k])) pivot = i;
+            if (vb::fabs(equations[i][k]) > vb::fabs(equations[pivot][k])) pivot = i;
         }
         double *own = equations[k], *other = equations[pivot];
-        if (!(std::fabs(other[k]) > 1e-14)) return false;  // normals have length 1
+        if (!(vb::fabs(other[k]) > 1e-14)) return false;  // normals have length 1
         if (pivot != k) std::swap_ranges(own + k, own + m + 1, other + k);
         const double inverse = 1.0 / own[k];
         for (Index i = k + 1; i < m; ++i) {
@@ -64,7 +64,7 @@ double vertex_gap(const SupportProblem& problem, const Index* active, const doub
         raised += work.lambda[i] * facets.value(active[i], facets.offsets, y);
         add_scaled(work.lambda[i], facets.normal(active[i]), facets.free, rest);
     }
-    return larger(raised, 0.0) + 2.0 * std::sqrt(ellipsoid.room * square_length(ellipsoid.root, rest));
+    return larger(raised, 0.0) + 2.0 * vb::sqrt(ellipsoid.room * square_length(ellipsoid.root, rest));
 }
 
 }  // namespace vb

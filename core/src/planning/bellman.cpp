@@ -35,8 +35,8 @@ void some_action_values(Planner& planner, const double* p, const double* reward,
 bool is_broken(const Planner& planner, const double* p, Index pair) {
     const Index begin = planner.begin(pair), n = planner.begin(pair + 1) - begin;
     const Total found = total_of(p + begin, n);
-    if (planner.model->reward[pair] == -kInfinity && std::isfinite(found.sum)) return false;
-    return !(std::fabs(found.sum - 1.0) <= 1e-9 && found.least >= 0.0);
+    if (planner.model->reward[pair] == -kInfinity && isfinite(found.sum)) return false;
+    return !(fabs(found.sum - 1.0) <= 1e-9 && found.least >= 0.0);
 }
 
 }  // namespace
@@ -98,7 +98,7 @@ void lowest_best(const Model& model, const double* Q, Index* policy) {
         double best = Q[0];
         for (Index a = 1; a < actions; ++a) best = larger(best, Q[a]);
         Index chosen = 0;
-        while (!(best - Q[chosen] <= 1e-12 * (1.0 + std::fabs(best)))) ++chosen;
+        while (!(best - Q[chosen] <= 1e-12 * (1.0 + vb::fabs(best)))) ++chosen;
         policy[s] = chosen;
     }
 }

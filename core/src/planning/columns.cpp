@@ -25,7 +25,7 @@ Columns read_columns(Planner& planner, Matrix X, Index first, double accuracy) {
         for (Index j = 0; j < kTogether; ++j) {
             const double entry = first + j < X.cols ? X[s][first + j] : 0.0;
             columns.gain[s * kTogether + j] = columns.now[s * kTogether + j] = entry;
-            size[j] = larger(size[j], std::fabs(entry));
+            size[j] = larger(size[j], fabs(entry));
         }
     }
     for (Index j = 0; j < kTogether; ++j) columns.enough[j] = enough_for(planner, accuracy, size[j]);

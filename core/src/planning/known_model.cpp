@@ -48,7 +48,7 @@ bool rewards_fit(const Model& model) {
         bool any = false;
         for (Index a = 0; a < model.num_actions; ++a) {
             const double value = model.reward[model.pair(s, a)];
-            if (std::isnan(value) || value == kInfinity) return false;
+            if (vb::isnan(value) || value == kInfinity) return false;
             any = any || value != -kInfinity;
         }
         if (!any) return false;

@@ -23,7 +23,7 @@ double scale_visits(Index states, Index state, double* rest, double* w) {
         rest[s] *= factor;
     }
     rest[state] += 1.0 - factor;
-    for (Index s = 0; s < states; ++s) size += std::fabs(rest[s]);
+    for (Index s = 0; s < states; ++s) size += fabs(rest[s]);
     return size;
 }
 

@@ -66,7 +66,7 @@ double sweep_precision(double discount) {
 double rounding_of_values(double discount, const double* reward, Index pairs) {
     double largest = 1.0;
     for (Index pair = 0; pair < pairs; ++pair) {
-        if (reward[pair] != -kInfinity) largest = larger(largest, std::fabs(reward[pair]));
+        if (reward[pair] != -kInfinity) largest = larger(largest, vb::fabs(reward[pair]));
     }
     return 4.0 * kEpsilon / ((1.0 - discount) * (1.0 - discount)) * largest;
 }

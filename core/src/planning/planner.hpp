@@ -59,7 +59,7 @@ void solve_columns(Planner& planner, const double* p, const Index* policy, Matri
 // The error of values and visits where sweeps compute them; no less than rounding allows.
 double sweep_precision(double discount);
 
-// The error of V below which sweeps can promise nothing: rounding of 1/(1-gamma), carried on for ever.
+// The error of V below which sweeps can promise nothing: rounding of 1/(1-gamma), carried on indefinitely.
 double rounding_of_values(double discount, const double* reward, Index pairs);
 
 // The first action of each state that is allowed.

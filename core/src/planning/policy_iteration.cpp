@@ -32,7 +32,7 @@ Improvement improve(Planner& planner, const double* p, const double* V, Index* p
         }
         found.changed += chosen != policy[s];
         policy[s] = chosen;
-        found.residual = larger(found.residual, std::fabs(best - V[s]));
+        found.residual = larger(found.residual, vb::fabs(best - V[s]));
     }
     return found;
 }

@@ -89,7 +89,7 @@ void iterate(SlowChain& slow, double reduction) {
         apply(slow, r, t);
         const double square = dot(t, t, n);
         omega = square > 0.0 ? dot(t, r, n) / square : 0.0;
-        if (!std::isfinite(alpha) || !std::isfinite(omega)) return;  // broken down: what was found so far is kept
+        if (!vb::isfinite(alpha) || !vb::isfinite(omega)) return;  // broken down: what was found so far is kept
         for (Index s = 0; s < n; ++s) slow.y[s] += alpha * p[s] + omega * r[s];
         add_scaled(-omega, t, n, r);
         if (dot(r, r, n) <= goal || omega == 0.0) return;
@@ -115,7 +115,7 @@ double residual_size(Side side, const double* residual, Index n) {
     for (Index i = 0; i < n; ++i) {
         low = smaller(low, residual[i]);
         high = larger(high, residual[i]);
-        total += std::fabs(residual[i]);
+        total += vb::fabs(residual[i]);
     }
     return side == Side::values ? high - low : total;
 }

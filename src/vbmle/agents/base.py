@@ -1,7 +1,8 @@
 """An agent is two methods and a policy: act(state) -> action, observe(state, action, next_state), policy.
 
-`Agent` adds saving and exact continuation; `TallyAgent` also the transition counts that all who learn a model
-learn from; `CountingAgent` an estimate theta; `SolvingAgent` the solver that turns counts into theta and policy.
+`Agent` adds saving and exact continuation: it saves its parts (counts, trigger, solver, sampler, ...), each of which
+says what it saves, and the attributes that the class names in `saved`. `ModelAgent` is for agents that learn a model
+from transition counts and decide when their trigger says so.
 """
 
 from __future__ import annotations
@@ -9,69 +10,202 @@ from __future__ import annotations
 import json
 import os
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Protocol, Self, runtime_checkable
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from vbmle.counts import TransitionCounts
-from vbmle.information import Information
-from vbmle.model import LinearMixtureMDP
-from vbmle.solver import Solver
-from vbmle.storage import load_npz, save_npz
-from vbmle.transitions import one_hot
-from vbmle.validation import Floats, Ints, index
+from vbmle.agents.decision import Decision
+from vbmle.agents.triggers import EveryStep, Trigger
+from vbmle.agents.tuning import Knob
+from vbmle.common.files import Snapshot, load_npz, save_npz
+from vbmle.common.validation import Among, Ints, index, one_of
+from vbmle.estimation.counts import ImpossibleTransition, TransitionCounts
+from vbmle.estimation.forgetting import Forget, ForgettingCounts
+from vbmle.model.mdp import LinearMixtureMDP
+from vbmle.model.widening import widened
+from vbmle.model.world import World
 
 if TYPE_CHECKING:
-    from vbmle.confidence import Confidence
+    from vbmle.agents.belief import Belief
+    from vbmle.estimation.confidence import Confidence
+    from vbmle.estimation.misfit import Misfit
 
-FORMAT = "vbmle-agent-1"
-State = dict[str, NDArray[Any]]
+FORMAT = "vbmle-agent-2"
+
+ON_IMPOSSIBLE = ("raise", "skip", "widen")
+OnImpossible = Annotated[str, Among(ON_IMPOSSIBLE)]
+"""What an agent does with an observation that no feasible theta allows."""
+
+
+@runtime_checkable
+class Part(Protocol):
+    """What an agent is made of: anything that says what it saves, and goes on from there."""
+
+    def snapshot(self) -> Snapshot:
+        """What was learnt, as arrays by name."""
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Continue from a snapshot."""
 
 
 class Agent(ABC):
     """The protocol. A subclass of its own needs `observe` and `policy`, and `act` where it decides only when asked.
 
-    `settings` are the keyword arguments that rebuild the agent; `_state` and `_restore` what it has learnt.
+    `settings` are the keyword arguments that rebuild the agent. Every attribute that is a `Part` is saved with it,
+    and so are the attributes named in `saved`.
     """
 
-    randomised = False
+    randomised: ClassVar[bool] = False
     """Whether actions may differ from `policy`."""
 
-    needs_truth = False
+    needs_truth: ClassVar[bool] = False
     """Whether the setting `theta` is the hidden truth of the world, to be filled in by whoever runs it there."""
 
-    def __init__(self, mdp: LinearMixtureMDP, **settings: Any) -> None:
-        self.mdp = mdp
-        self.settings = settings
+    saved: ClassVar[tuple[str, ...]] = ()
+    """Attributes, arrays or numbers, that are saved beside the parts; those of base classes come on top."""
 
-    def act(self, state: int) -> int:
-        """The action to take in `state`, that of the policy in force; asking twice gives the same answer."""
+    label: ClassVar[str] = ""
+    """What it is called in comparisons; the name of the class where this is empty."""
+
+    tuning: ClassVar[Knob | None] = None
+    """What is tuned in comparisons."""
+
+    renamed: ClassVar[dict[str, str]] = {}
+    """Settings that had another name once: the old name, and that of today."""
+
+    decisions = 0
+    """How often it has solved something in order to decide."""
+
+    counts: TransitionCounts
+
+    def __init__(self, mdp: LinearMixtureMDP, **settings: Any) -> None:
+        _require_model(type(self).__name__, mdp)
+        self.mdp = self._given = mdp  # the model at work, and the one that was given
+        self.settings = settings
+        self._wide: list[int] = []  # the pairs that were widened on the way from one to the other
+
+    def act(self, state: Any) -> Any:
+        """The action to take in `state`, that of the policy in force; asking twice gives the same answer.
+
+        A state given by name is answered by the name of an action, where actions have names.
+        """
+        if isinstance(state, str):
+            return self._act_by_name(state)
         return int(self.policy[index("state", state, self.mdp.num_states)])
+
+    def _act_by_name(self, state: str) -> int | str:
+        action: int = self.act(self.mdp.state_number(state))
+        return self.mdp.names.action(action) if self.mdp.names.actions else action
+
+    def _numbers(self, state: Any, action: Any, next_state: Any) -> tuple[int, int, int]:
+        """A transition by numbers, of which any may be given by name."""
+        if isinstance(state, str) or isinstance(action, str) or isinstance(next_state, str):
+            known = self.mdp
+            return (
+                known.state_number(state),
+                known.action_number(action),
+                known.state_number(next_state, "next_state"),
+            )
+        return state, action, next_state
 
     @abstractmethod
     def observe(self, state: int, action: int, next_state: int) -> None:
         """Learn from one transition."""
 
-    def observe_many(self, states: ArrayLike, actions: ArrayLike, next_states: ArrayLike) -> None:
+    def observe_many(self, states: ArrayLike, actions: ArrayLike, next_states: ArrayLike) -> Ints | None:
         """Learn from logged transitions, in their order: the same as observing them one by one."""
         columns = (np.asarray(column).tolist() for column in (states, actions, next_states))
         for state, action, next_state in zip(*columns, strict=True):
             self.observe(state, action, next_state)
+        return None
 
     @property
     @abstractmethod
     def policy(self) -> Ints:
         """The stationary policy in force, (S,) ints."""
 
-    def _state(self) -> State:
-        """What was learnt, as arrays."""
-        return {}
+    @property
+    def last(self) -> Decision | None:
+        """What the last decision solved, and how that ended; None before the first, or where nothing is solved."""
+        return self._outcome() if self.decisions else None
 
-    def _restore(self, state: State) -> None:
-        """Take over what `_state` gave."""
-        for name in state:
-            raise ValueError(f"{type(self).__name__} does not know what to do with {name!r}")
+    def _outcome(self) -> Decision | None:
+        """`last`, once there was a decision: made when it is asked for, so that steps do not pay for it."""
+        return None
+
+    def confidence(self, delta: float = 0.1, state: int | None = None) -> Confidence:
+        """What the data prove of V* and of the policy in force, at confidence 1 - delta at all times at once.
+
+        Needs the counts alone (see `vbmle.estimation.likelihood_set`), and changes nothing. With a `state`, it is
+        about the states that can be reached from there. Values are in the units of your reward. Where no theta is
+        left (`empty`), the bounds are those of the rewards alone.
+        """
+        from vbmle.estimation.confidence import confidence
+
+        return confidence(self._all_counts("a confidence set"), self.policy, delta, state)
+
+    def misfit(self, delta: float = 0.05) -> Misfit:
+        """Whether any feasible theta fits what was observed, and where it does not.
+
+        Look as often as you like: if some theta fits, there is ever a false alarm with probability at most delta (see
+        `vbmle.estimation.misfit`). Needs the counts alone, and changes nothing.
+        """
+        from vbmle.estimation.misfit import misfit
+
+        return misfit(self._all_counts("a test of the model"), delta)
+
+    def belief(self, prior: ArrayLike | None = None) -> Belief:
+        """What the observations say of theta: the posterior of each candidate, or mean and 90% interval of each weight.
+
+        prior: (d,) probabilities of the candidates, where theta is one of them (domain "vertices"); uniform by default.
+        """
+        from vbmle.agents.belief import belief
+
+        return belief(self._require_counts("a belief"), prior)
+
+    def _all_counts(self, needed_for: str) -> TransitionCounts:
+        if isinstance(self._require_counts(needed_for), ForgettingCounts):
+            raise ValueError(
+                f"{type(self).__name__} forgets (forget=...); {needed_for} needs all observations"
+            )
+        return self.counts
+
+    def _require_counts(self, needed_for: str) -> TransitionCounts:
+        if not hasattr(self, "counts"):
+            raise ValueError(f"{type(self).__name__} keeps no transition counts; {needed_for} needs them")
+        return self.counts
+
+    def _parts(self) -> dict[str, Part]:
+        """The parts by name."""
+        return {name.lstrip("_"): value for name, value in vars(self).items() if isinstance(value, Part)}
+
+    def _saved(self) -> list[str]:
+        """The attributes that are saved beside the parts."""
+        return [name for kind in reversed(type(self).__mro__) for name in vars(kind).get("saved", ())]
+
+    def snapshot(self) -> Snapshot:
+        """What was learnt, as arrays by name."""
+        found = {name.lstrip("_"): np.array(getattr(self, name)) for name in self._saved()}
+        for name, part in self._parts().items():
+            found |= {f"{name}.{key}": np.array(value) for key, value in part.snapshot().items()}
+        return found
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Continue from a snapshot of an agent with the same settings."""
+        for name in self._saved():
+            value, kept = getattr(self, name), snapshot[name.lstrip("_")]
+            if isinstance(value, np.ndarray):
+                value[...] = kept  # in place: it may be a view of the core's memory
+            else:
+                setattr(self, name, type(value)(kept))
+        for name, part in self._parts().items():
+            start = f"{name}."
+            part.restore(
+                {key.removeprefix(start): snapshot[key] for key in snapshot if key.startswith(start)}
+            )
+        for name in sorted(set(snapshot) - set(self.snapshot())):
+            raise ValueError(f"{type(self).__name__} has no {name!r}")
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the agent as .npz (no pickle): after `load`, act and observe go on exactly as before."""
@@ -80,16 +214,20 @@ class Agent(ABC):
         meta = {
             "format": FORMAT,
             "class": type(self).__name__,
-            "model": self.mdp.fingerprint(),
+            "model": self._given.fingerprint(),
             "settings": kept,
             "functions": functions,
+            "widened": self._wide,
         }
-        save_npz(path, {"meta": np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8), **self._state()})
+        save_npz(path, {"meta": np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8), **self.snapshot()})
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], mdp: LinearMixtureMDP, **functions: Any) -> Self:
         """Rebuild a saved agent on the same model; settings that are functions must be given again by name."""
-        state, meta = load_npz(path, FORMAT, "an agent written by Agent.save")
+        if isinstance(path, LinearMixtureMDP):
+            raise ValueError(f"the arguments of load are swapped; it needs {cls.__name__}.load(path, mdp)")
+        _require_model(f"{cls.__name__}.load", mdp)
+        snapshot, meta = load_npz(path, FORMAT, "an agent written by Agent.save")
         if meta["class"] != cls.__name__:
             raise ValueError(f"{path} holds a {meta['class']}; load it with {meta['class']}.load")
         if meta["model"] != mdp.fingerprint():
@@ -99,140 +237,132 @@ class Agent(ABC):
             raise ValueError(
                 f"{path} used a function for {missing[0]!r}; give it again: load(..., {missing[0]}=...)"
             )
-        agent = cls(mdp, **meta["settings"], **functions)
+        wide = meta.get("widened", [])
+        agent = cls(widened(mdp, wide) if wide else mdp, **meta["settings"], **functions)
+        agent._given, agent._wide = mdp, wide
         try:
-            agent._restore(state)
-        except (KeyError, ValueError) as error:
+            agent.restore(snapshot)
+        except (KeyError, ValueError, TypeError) as error:
             raise ValueError(f"{path} is a damaged agent file: {error}") from error
         return agent
 
 
-def tabular_coordinates(mdp: LinearMixtureMDP) -> Ints | None:
-    """The coordinate of each transition where P is one whole simplex per (s, a); else None."""
-    return one_hot(mdp.transitions) if mdp.domain == "polytope" and mdp.p_min == 0.0 else None
+def _require_model(name: str, mdp: object) -> None:
+    """Refuse what is no model, in one line that says what it is."""
+    if isinstance(mdp, LinearMixtureMDP):
+        return
+    what = "a World; its model is world.mdp" if isinstance(mdp, World) else f"of type {type(mdp).__name__}"
+    raise ValueError(f"{name} needs a LinearMixtureMDP, and mdp is {what}")
 
 
-class TallyAgent(Agent):
-    """An agent that learns from transition counts and decides at most once per observation and state."""
+def require_convex(name: str, mdp: LinearMixtureMDP) -> None:
+    """Refuse a model whose theta is one of finitely many, for agents that need a convex set."""
+    if mdp.domain == "vertices":
+        raise ValueError(
+            f"{name} needs a convex set of thetas, and domain='vertices' has single candidates; "
+            "VBMLE, MaximumLikelihood and PSRL choose among them, or take domain='simplex'"
+        )
 
-    def __init__(self, mdp: LinearMixtureMDP, **settings: Any) -> None:
-        super().__init__(mdp, **settings)
-        self.counts = TransitionCounts(mdp)
+
+def require_every_action(name: str, mdp: LinearMixtureMDP) -> None:
+    """Refuse a model with actions that are not allowed, for agents that try them all."""
+    if not mdp.allowed.all():
+        raise ValueError(
+            f"{name} needs every action in every state, and allowed= leaves some out; VBMLE respects it"
+        )
+
+
+class ModelAgent(Agent):
+    """An agent that learns from transition counts, and decides at most once for each observation and state.
+
+    A subclass has `_decide`, and another `_trigger` where it need not decide every time. One with an `observe` of its
+    own is asked one by one in `observe_many`, unless it has one of its own too.
+
+    on_impossible: what to do with an observation that no feasible theta allows. "raise" refuses it; "skip" notes it in
+    `counts.skipped` and learns nothing from it; "widen" gives its pair (s, a) a chance of 1% of anything from then on
+    (`vbmle.model.widening`), in `mdp`, and counts it.
+
+    forget: a half-life in steps, or {"window": steps}: what is older weighs less, or nothing
+    (`vbmle.estimation.forgetting`), for a mix that drifts. Decisions are due at least four times in that time.
+    """
+
+    saved: ClassVar[tuple[str, ...]] = ("decisions", "_decided")
+
+    def __init_subclass__(cls, **extra: Any) -> None:
+        super().__init_subclass__(**extra)
+        if "observe" in vars(cls) and "observe_many" not in vars(cls):
+            cls.observe_many = Agent.observe_many  # type: ignore[method-assign, assignment]
+
+    def __init__(
+        self,
+        mdp: LinearMixtureMDP,
+        on_impossible: OnImpossible = "raise",
+        forget: Forget = None,
+        **settings: Any,
+    ) -> None:
+        one_of("on_impossible", on_impossible, ON_IMPOSSIBLE)
+        # Only what a subclass handed over is among its settings: one that knows neither can still be rebuilt.
+        own = {"on_impossible": (on_impossible, "raise"), "forget": (forget, None)}
+        given = {name: value for name, (value, default) in own.items() if value != default}
+        super().__init__(mdp, **given, **settings)
+        self._on_impossible = on_impossible
+        self.counts = TransitionCounts(mdp) if forget is None else ForgettingCounts(mdp, forget)
+        self._trigger: Trigger = EveryStep()
         self._decided = -1  # the state decided for since the last observation
 
     @abstractmethod
     def _decide(self, state: int) -> None:
         """Update the policy, and what it rests on, for acting in `state`."""
 
-    def act(self, state: int) -> int:
-        if state != self._decided:
+    def act(self, state: Any) -> Any:
+        if state != self._decided or state < 0:
+            if isinstance(state, str):
+                return self._act_by_name(state)
             state = index("state", state, self.mdp.num_states)
-            self._decide(state)
+            fading = self.counts if isinstance(self.counts, ForgettingCounts) else None
+            if self._trigger.due(state) or (fading and fading.aged):
+                self._decide(state)
+                self._trigger.decided()
+                if fading:
+                    fading.decided()
+                self.decisions += 1
             self._decided = state
         return int(self.policy[state])  # checked already: this is the hot path
 
     def observe(self, state: int, action: int, next_state: int) -> None:
-        self.counts.add(state, action, next_state)
-        self._decided = -1
+        try:
+            self._trigger.seen(self.counts.add(state, action, next_state))
+            self._decided = -1
+        except ImpossibleTransition:
+            if self._on_impossible == "raise":
+                raise
+            self.observe_many([state], [action], [next_state])
 
-    def confidence(self, delta: float = 0.1, state: int | None = None) -> Confidence:
-        """What the data prove of V* and of the policy in force, at confidence 1 - delta at all times at once.
+    def observe_many(self, states: ArrayLike, actions: ArrayLike, next_states: ArrayLike) -> Ints:
+        """Learn from logged transitions at once: the same as one by one, and refused as a whole.
 
-        Needs the counts alone (see `vbmle.likelihood_set`), and changes nothing. With a `state`, it is about the
-        states that can be reached from there.
+        Returns the places of those that no feasible theta allows, after `on_impossible` was applied to them.
         """
-        from vbmle.confidence import confidence
+        found = self.counts.find_many(states, actions, next_states)
+        odd = np.nonzero(found < 0)[0]
+        if len(odd) and self._on_impossible == "raise":
+            self.counts.add_many(states, actions, next_states)  # says which
+        s, a, to = (column[odd] for column in self.counts.path(states, actions, next_states))
+        if len(odd) and self._on_impossible == "widen":
+            self._widen(s * self.mdp.num_actions + a)
+            found = self.counts.find_many(states, actions, next_states)
+        else:
+            self.counts.skip(s, a, to)
+            found = found[found >= 0]
+        if len(found):
+            self._trigger.seen_many(self.counts.add_found(found))
+            self._decided = -1
+        return odd
 
-        return confidence(self.counts, self.policy, delta, state)
-
-    def observe_many(self, states: ArrayLike, actions: ArrayLike, next_states: ArrayLike) -> None:
-        """Learn from logged transitions at once: the same as one by one, and refused as a whole."""
-        kind = type(self)
-        if kind.observe is not TallyAgent.observe and kind._noted is TallyAgent._noted:
-            super().observe_many(
-                states, actions, next_states
-            )  # it learns more than counts, and only one by one
-            return
-        self._noted(self.counts.add_many(states, actions, next_states))
-        self._decided = -1
-
-    def _noted(self, seen: Ints) -> None:
-        """What `observe` learns beside the counts, for transitions by index, in their order."""
-
-    def _state(self) -> State:
-        return {
-            "counts.values": self.counts.values,
-            "counts.observed": self.counts.observed[: self.counts.num_observed],
-            "decided": np.array(self._decided),
-        }
-
-    def _restore(self, state: State) -> None:
-        self.counts.load_values(state["counts.values"], state["counts.observed"])
-        self._decided = int(state["decided"])
-
-
-class CountingAgent(TallyAgent):
-    """An agent that learns from transition counts and keeps an estimate `theta`."""
-
-    @property
-    @abstractmethod
-    def theta(self) -> Floats:
-        """The parameter in force."""
-
-
-class Lazy(TallyAgent):
-    """For agents that may wait until the information about what they observe has doubled; None: they never wait."""
-
-    _information: Information | None
-
-    def observe(self, state: int, action: int, next_state: int) -> None:
-        seen = self.counts.add(state, action, next_state)
-        self._decided = -1
-        if self._information is not None:
-            self._information.add(seen)
-
-    def _noted(self, seen: Ints) -> None:
-        if self._information is not None:
-            for transition in seen:
-                self._information.add(int(transition))
-
-    def _waits(self) -> bool:
-        """Whether the last decision stands; where it does not, the next wait begins."""
-        if self._information is None:
-            return False
-        if self._information.due:
-            self._information.decided()
-            return False
-        return True
-
-    def _state(self) -> State:
-        return super()._state() | (self._information.state() if self._information is not None else {})
-
-    def _restore(self, state: State) -> None:
-        super()._restore(state)
-        if self._information is not None:
-            self._information.restore(state)
-
-
-class SolvingAgent(CountingAgent):
-    """A counting agent whose theta and policy are those of one warm-started solver with that many places."""
-
-    def __init__(self, mdp: LinearMixtureMDP, places: int = 1, **settings: Any) -> None:
-        super().__init__(mdp, **settings)
-        self._solver = Solver(mdp, places=places, seed=settings.get("seed", 0))
-        self._solver.plan()
-
-    @property
-    def policy(self) -> Ints:
-        return self._solver.policy
-
-    @property
-    def theta(self) -> Floats:
-        return self._solver.theta
-
-    def _state(self) -> State:
-        return super()._state() | self._solver.state()
-
-    def _restore(self, state: State) -> None:
-        super()._restore(state)
-        self._solver.restore(state)
+    def _widen(self, pairs: Ints) -> None:
+        """Go on with a model that gives those pairs a small chance of anything, and with all that was counted."""
+        given, wide = self._given, sorted({*self._wide, *pairs.tolist()})
+        counts, decisions = self.counts, self.decisions
+        type(self).__init__(self, widened(given, wide), **self.settings)
+        self._given, self._wide, self.decisions = given, wide, decisions
+        self._trigger.seen_many(self.counts.continue_from(counts))

@@ -8,25 +8,54 @@ from __future__ import annotations
 
 from numpy.typing import ArrayLike
 
-from vbmle import planning
 from vbmle.agents.base import Agent
-from vbmle.model import LinearMixtureMDP
-from vbmle.validation import Floats, Ints
+from vbmle.agents.decision import Decision
+from vbmle.common.validation import Floats, Ints
+from vbmle.model.mdp import LinearMixtureMDP
+from vbmle.planning import planner
 
 
 class Oracle(Agent):
-    """Plays the optimal policy of the `theta` it is given: with the hidden truth, nothing is lost."""
+    """Plays the optimal policy of the `theta` it is given: with the hidden truth, its regret is exactly 0.
 
+    Parameters
+    ----------
+    mdp : LinearMixtureMDP
+        What is known. The agent never sees the hidden theta.
+    theta : (d,) array
+        A feasible theta.
+
+    Raises
+    ------
+    ValueError
+        If a setting is out of range; the message names it and what it needs.
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> world = vbmle.worlds.riverswim(length=6)
+    >>> agent = vbmle.Oracle(world.mdp, world.theta)
+    >>> float(vbmle.simulate(agent, world, horizon=20).regret[-1])
+    0.0
+    """
+
+    label = "oracle"
     needs_truth = True
+    decisions = 1  # taken when it is made
 
     def __init__(self, mdp: LinearMixtureMDP, theta: ArrayLike) -> None:
         self.theta: Floats = mdp.require_feasible(theta)
         super().__init__(mdp, theta=self.theta.tolist())
-        self._policy = planning.plan(mdp, self.theta).policy
+        self._plan = planner.plan(mdp, self.theta)
 
     @property
     def policy(self) -> Ints:
-        return self._policy
+        return self._plan.policy
 
     def observe(self, state: int, action: int, next_state: int) -> None:
         """There is nothing to learn."""
+
+    def _outcome(self) -> Decision:
+        fine, error = self._plan.converged, self._plan.error_bound
+        status = "converged" if fine else "the error is above the tolerance"
+        return Decision("a plan for the truth", status, fine, error_bound=error)

@@ -2,7 +2,7 @@
 
 `Dirichlet` is exact, for tabular models: with one simplex per (s, a) the posterior of its row is a Dirichlet
 distribution with parameters 1 + n(s, a, .). `HitAndRun` is a Markov chain for every P
-(`vbmle.kernels.sampling`); it goes on from its last draw, under the counts of now.
+(core/src/sampling); it goes on from its last draw, under the counts of now.
 """
 
 from __future__ import annotations
@@ -10,12 +10,14 @@ from __future__ import annotations
 from typing import Protocol
 
 import numpy as np
-from scipy import sparse
 
-from vbmle.agents.base import State, tabular_coordinates
-from vbmle.counts import TransitionCounts
-from vbmle.model import LinearMixtureMDP
-from vbmle.validation import Floats, Ints
+from vbmle.agents.tabular_models import tabular_coordinates
+from vbmle.common.files import Snapshot
+from vbmle.common.validation import Floats, Ints
+from vbmle.core import sampling as core
+from vbmle.estimation.candidates import posterior
+from vbmle.estimation.counts import TransitionCounts
+from vbmle.model.mdp import LinearMixtureMDP
 
 BURN_IN = 10
 """The first draw of a chain takes this many times the steps of the others."""
@@ -26,9 +28,9 @@ class Sampler(Protocol):
 
     def draw(self, counts: TransitionCounts, rng: np.random.Generator) -> Floats: ...
 
-    def state(self) -> State: ...
+    def snapshot(self) -> Snapshot: ...
 
-    def restore(self, state: State) -> None: ...
+    def restore(self, snapshot: Snapshot) -> None: ...
 
 
 class Dirichlet:
@@ -52,10 +54,29 @@ class Dirichlet:
         theta[self._coordinate] = parts / np.repeat(sums, np.diff(self._indptr))
         return theta
 
-    def state(self) -> State:
+    def snapshot(self) -> Snapshot:
         return {}
 
-    def restore(self, state: State) -> None:
+    def restore(self, snapshot: Snapshot) -> None:
+        pass
+
+
+class CandidateDraws:
+    """Exact and independent draws where theta is one of the candidates."""
+
+    def __init__(self, mdp: LinearMixtureMDP) -> None:
+        self._dimension = mdp.dimension
+
+    def draw(self, counts: TransitionCounts, rng: np.random.Generator) -> Floats:
+        """The vertex of a candidate, drawn with its posterior probability."""
+        below = np.cumsum(posterior(counts))
+        place = int(np.searchsorted(below, rng.random() * below[-1], side="right"))
+        return np.eye(self._dimension)[min(place, self._dimension - 1)]
+
+    def snapshot(self) -> Snapshot:
+        return {}
+
+    def restore(self, snapshot: Snapshot) -> None:
         pass
 
 
@@ -63,71 +84,31 @@ class HitAndRun:
     """A chain in the coordinates y of P, `thinning` steps per free coordinate and draw."""
 
     def __init__(self, mdp: LinearMixtureMDP, thinning: int) -> None:
-        self._mdp, self._domain, self._thinning = mdp, mdp.flat_domain, thinning
-        free = int(self._domain.free_ptr[-1])
-        self._y, self._reference, self._draws = np.zeros(free), np.zeros(free), 0
-        blocks = mdp.polytope.blocks
-        phi = sparse.csr_array(mdp.transitions.phi)
-        phi.eliminate_zeros()
-        features = sparse.csr_array(phi @ _basis(mdp))
-        block_of = self._domain.block_of[phi.indices[phi.indptr[:-1]]]  # a transition acts in one block only
-        count, widest = mdp.transitions.count, max(block.dimension for block in blocks)
-        rows = int(np.diff(self._domain.row_ptr).max())
-        self._share = np.zeros(int(self._domain.row_ptr[-1]))
-        self._layout = (
-            features.indptr.astype(np.int64),
-            features.indices.astype(np.int64),
-            features.data.astype(np.float64),
-            mdp.transitions.probabilities(mdp.polytope.interior),
-            np.argsort(block_of, kind="stable"),
-            np.concatenate([[0], np.cumsum(np.bincount(block_of, minlength=len(blocks)))]),
-            np.empty((widest, widest)),
-            np.empty(count, np.int64),
-            *(np.empty(count) for _ in range(3)),
-            *(np.empty(rows) for _ in range(2)),
-            self._share,
-            np.empty(free),
-            *(np.empty(widest) for _ in range(2)),
-        )
+        self._chain, self._thinning, self._draws = core.Sampler(mdp.core), thinning, 0
 
     def draw(self, counts: TransitionCounts, rng: np.random.Generator) -> Floats:
         """theta after another stretch of the chain."""
-        from vbmle.kernels.objective import assemble
-        from vbmle.kernels.sampling import Posterior, sample, share_out
-
         thinning = self._thinning * (BURN_IN if self._draws == 0 else 1)
-        free = np.diff(self._domain.free_ptr)
-        normals = rng.standard_normal(thinning * int((free**2).sum()))
-        uniforms = rng.random((thinning * int(free.sum()), 2))
-        post, own = Posterior(*self._layout), (self._y, self._reference)
-        if not self._share.any():  # first use
-            share_out(post, self._domain, np.zeros_like(self._reference))
-        sample(post, self._domain, counts.values, *own, thinning, normals, uniforms)
         self._draws += 1
-        theta = np.empty(self._mdp.dimension)
-        assemble(self._domain, self._y, theta)
-        return theta
+        return self._chain.sample(counts.values, thinning, rng)
 
-    def state(self) -> State:
+    def snapshot(self) -> Snapshot:
         return {
-            "chain.y": self._y,
-            "chain.reference": self._reference,
-            "chain.draws": np.array(self._draws),
+            "y": self._chain.y,
+            "reference": self._chain.reference,
+            "draws": np.array(self._draws),
         }
 
-    def restore(self, state: State) -> None:
-        self._y[...], self._reference[...] = state["chain.y"], state["chain.reference"]
-        self._draws = int(state["chain.draws"])
+    def restore(self, snapshot: Snapshot) -> None:
+        self._chain.y[...], self._chain.reference[...] = snapshot["y"], snapshot["reference"]
+        self._draws = int(snapshot["draws"])
 
 
-def _basis(mdp: LinearMixtureMDP) -> sparse.csr_array:
-    """theta = interior + basis @ y, all blocks in one sparse (d, free) array."""
-    parts, rows, columns, first = [], [], [], 0
-    for block in mdp.polytope.blocks:
-        k, m = block.basis.shape
-        parts.append(block.basis.ravel())
-        rows.append(np.repeat(block.coordinates, m))
-        columns.append(np.tile(np.arange(first, first + m), k))
-        first += m
-    where = (np.concatenate(rows), np.concatenate(columns))
-    return sparse.csr_array((np.concatenate(parts), where), shape=(mdp.dimension, first))
+def sampler_for(mdp: LinearMixtureMDP, thinning: int, sampler: str = "auto") -> Sampler:
+    """The sampler of that name; "auto" is an exact one where there is one."""
+    if mdp.domain == "vertices":
+        if sampler != "auto":
+            raise ValueError(f"sampler is {sampler!r}, but theta is one of the candidates; it needs 'auto'")
+        return CandidateDraws(mdp)
+    exact = sampler == "dirichlet" or (sampler == "auto" and tabular_coordinates(mdp) is not None)
+    return Dirichlet(mdp) if exact else HitAndRun(mdp, thinning)

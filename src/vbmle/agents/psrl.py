@@ -8,9 +8,9 @@ distribution with all parameters 1 for each (s, a), and draws are exact; elsewhe
 chain that goes on from the last draw (`vbmle.agents.posterior`).
 
 Departures. Published PSRL has episodes of a fixed length. Here, without episodes, a new theta is drawn when the
-information about what was just observed has doubled (`vbmle.information`; for a tabular model, when the visits of
-a pair have about doubled, as in Ouyang et al. 2017), or in each step. Draws of the chain are dependent; its
-length per draw is `thinning` steps for each free coordinate of P.
+information about what was just observed has doubled (`vbmle.estimation.information`; for a tabular model,
+when the visits of a pair have about doubled, as in Ouyang et al. 2017), or in each step. Draws of the chain are
+dependent; its length per draw is `thinning` steps for each free coordinate of P.
 """
 
 from __future__ import annotations
@@ -19,44 +19,91 @@ from typing import Annotated
 
 import numpy as np
 
-from vbmle.agents.base import CountingAgent, Lazy, State, tabular_coordinates
-from vbmle.agents.posterior import Dirichlet, HitAndRun, Sampler
-from vbmle.agents.vbmle import UPDATES
-from vbmle.information import Information
-from vbmle.model import LinearMixtureMDP
-from vbmle.planning import room_for_factors
-from vbmle.validation import Among, Floats, Ints, index, one_of, positive_integer
+from vbmle.agents.base import ModelAgent, OnImpossible
+from vbmle.agents.decision import Decision
+from vbmle.agents.posterior import Sampler, sampler_for
+from vbmle.agents.triggers import UPDATES, EveryObservation, InformationDoubled, Update
+from vbmle.agents.tuning import Knob
+from vbmle.common.validation import Among, Floats, Ints, index, one_of, positive_integer
+from vbmle.estimation.forgetting import Forget
+from vbmle.model.mdp import LinearMixtureMDP
+from vbmle.planning.planner import make_planner
 
 SAMPLERS = ("auto", "hit-and-run", "dirichlet")
 
 
-class PSRL(Lazy, CountingAgent):
-    """Plays the optimal policy of a theta drawn from the posterior.
+class PSRL(ModelAgent):
+    """Plays the optimal policy of a theta drawn from the posterior, whose prior is uniform on the feasible set.
 
-    update: "doubling" draws when information has doubled, "every-step" in each step. sampler: "dirichlet"
-    (exact, tabular models without p_min), "hit-and-run" (any model), or "auto", the first that fits.
+    Parameters
+    ----------
+    mdp : LinearMixtureMDP
+        What is known. The agent never sees the hidden theta.
+    update : {"every-step", "doubling"}, default "doubling"
+        When to draw again: at every step, or only when the information has doubled; in between the
+        policy in force is played.
+    sampler : {"auto", "dirichlet", "hit-and-run"}, default "auto"
+        "dirichlet" is exact and needs a tabular model without p_min; "hit-and-run" is a Markov chain for any
+        mixture; "auto" is the first that fits. Where theta is one of the candidates, draws are exact too.
+    thinning : int, default 10
+        Steps of the chain per free coordinate between two draws; at least 1.
+    seed : int, default 0
+        Seeds everything that the agent draws for itself: the draws from the
+        posterior. The world's luck has its own seed.
+    on_impossible : {"raise", "skip", "widen"}, default "raise"
+        What to do with an observed transition that the model calls impossible: refuse it, note it without learning
+        from it, or give its pair (s, a) a small chance of anything from then on.
+    forget : float or {"window": int}, optional
+        How old observations fade: a half-life in steps, or a window of the last ones. By default none is forgotten.
+
+    Raises
+    ------
+    ValueError
+        If a setting is out of range; the message names it and what it needs.
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> world = vbmle.worlds.riverswim(length=6)
+    >>> agent = vbmle.PSRL(world.mdp, seed=1)
+    >>> world.mdp.contains(agent.theta)
+    True
     """
+
+    tuning = Knob("update", ("doubling", "every-step"))
+    saved = ("_theta", "_policy", "_error_bound")
 
     def __init__(
         self,
         mdp: LinearMixtureMDP,
-        update: Annotated[str, Among(UPDATES)] = "doubling",
+        update: Update = "doubling",
         sampler: Annotated[str, Among(SAMPLERS)] = "auto",
         thinning: int = 10,
         seed: int = 0,
+        on_impossible: OnImpossible = "raise",
+        forget: Forget = None,
     ) -> None:
         one_of("update", update, UPDATES)
         one_of("sampler", sampler, SAMPLERS)
         positive_integer("thinning", thinning)
         super().__init__(
-            mdp, update=update, sampler=sampler, thinning=thinning, seed=index("seed", seed, 2**63)
+            mdp,
+            update=update,
+            sampler=sampler,
+            thinning=thinning,
+            seed=index("seed", seed, 2**63),
+            on_impossible=on_impossible,
+            forget=forget,
         )
-        exact = sampler == "dirichlet" or (sampler == "auto" and tabular_coordinates(mdp) is not None)
-        self._sampler: Sampler = Dirichlet(mdp) if exact else HitAndRun(mdp, thinning)
-        self._information = Information(mdp, ridge=1.0) if update == "doubling" else None
-        self._theta: Floats = mdp.polytope.interior.copy()
-        self._policy: Ints = np.zeros(mdp.num_states, np.int64)
-        self._drawn_at = -1  # how many transitions had been seen at the last draw
+        if sampler == "dirichlet" and on_impossible == "widen":
+            raise ValueError("sampler is 'dirichlet', but a widened model is not tabular; it needs 'auto'")
+        self._sampler: Sampler = sampler_for(mdp, thinning, sampler)
+        self._trigger = InformationDoubled(mdp, ridge=1.0) if update == "doubling" else EveryObservation()
+        self._planner = make_planner(mdp)
+        self._theta: Floats = self._planner.theta
+        self._theta[...] = mdp.polytope.interior
+        self._policy: Ints = self._planner.policy
+        self._error_bound = np.inf
 
     @property
     def policy(self) -> Ints:
@@ -68,28 +115,13 @@ class PSRL(Lazy, CountingAgent):
         return self._theta
 
     def _decide(self, state: int) -> None:
-        if self._drawn_at == self.counts.total:  # asked about another state: the draw stands
-            return
-        if self._waits():
-            return
-        self._drawn_at = self.counts.total
         rng = np.random.default_rng([self.settings["seed"], self.counts.total])
-        self._theta = self._sampler.draw(self.counts, rng)
-        self._plan()
+        self._theta[...] = self._sampler.draw(self.counts, rng)
+        self._planner.assemble()
+        self._planner.V[...] = 0.0  # so that a plan depends on theta and the policy alone
+        self._error_bound = self._planner.optimal()
 
-    def _plan(self) -> None:
-        from vbmle.kernels.objective import plan_at
-
-        mdp = self.mdp
-        room = (room_for_factors(mdp), np.zeros(mdp.num_states))
-        plan_at(mdp.flat, self._theta, np.empty(mdp.transitions.count), self._policy, *room)
-
-    def _state(self) -> State:
-        own = {"theta": self._theta, "policy": self._policy, "drawn_at": np.array(self._drawn_at)}
-        return super()._state() | self._sampler.state() | own
-
-    def _restore(self, state: State) -> None:
-        super()._restore(state)
-        self._sampler.restore(state)
-        self._theta, self._drawn_at = state["theta"].copy(), int(state["drawn_at"])
-        self._policy[...] = state["policy"]
+    def _outcome(self) -> Decision:
+        fine = self._error_bound < np.inf
+        status = "converged" if fine else "no error is promised"
+        return Decision("a plan for a draw from the posterior", status, fine, error_bound=self._error_bound)

@@ -21,11 +21,13 @@ from typing import Annotated
 
 import numpy as np
 
-from vbmle.agents.base import Agent, State
+from vbmle.agents.base import Agent
 from vbmle.agents.random_policy import draw_policy
-from vbmle.counts import TransitionCounts
-from vbmle.model import LinearMixtureMDP
-from vbmle.validation import Among, Floats, Ints, index, one_of, probability
+from vbmle.agents.tuning import Knob
+from vbmle.common.files import Snapshot
+from vbmle.common.validation import Among, Floats, Ints, index, one_of, probability
+from vbmle.estimation.counts import TransitionCounts
+from vbmle.model.mdp import LinearMixtureMDP
 
 RATES = ("horizon", "visits")
 
@@ -33,9 +35,35 @@ RATES = ("horizon", "visits")
 class QLearning(Agent):
     """Optimistic Q-learning: learns values, not a model, and ignores the features.
 
-    learning_rate: "horizon", "visits" or a number above 0 and at most 1; optimistic: whether Q starts at
-    1/(1-gamma) instead of 0; epsilon: how often an action is drawn at random.
+    Parameters
+    ----------
+    mdp : LinearMixtureMDP
+        What is known. The agent never sees the hidden theta.
+    learning_rate : {"horizon", "visits"} or float, default "horizon"
+        (H + 1)/(H + n) with H = 1/(1-gamma) after n visits, 1/n, or a number above 0 and at most 1.
+    optimistic : bool, default True
+        Whether Q starts at 1/(1-gamma) instead of 0.
+    epsilon : float, default 0.0
+        The probability of a random action, in [0, 1].
+    seed : int, default 0
+        Seeds everything that the agent draws for itself: the random actions. The world's luck has its own seed.
+
+    Raises
+    ------
+    ValueError
+        If a setting is out of range; the message names it and what it needs.
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> world = vbmle.worlds.riverswim(length=6)
+    >>> vbmle.QLearning(world.mdp, epsilon=0.1).act(0) in (0, 1)
+    True
     """
+
+    label = "Q-learning"
+    tuning = Knob("epsilon", (0.0, 0.03, 0.1, 0.3))
+    saved = ("Q",)
 
     def __init__(
         self,
@@ -55,7 +83,8 @@ class QLearning(Agent):
         self.counts = TransitionCounts(mdp)
         start = 1.0 / (1.0 - mdp.discount) if optimistic else 0.0
         self.Q: Floats = np.full((mdp.num_states, mdp.num_actions), start)
-        self._greedy: Ints = np.zeros(mdp.num_states, np.int64)
+        self.Q[~mdp.allowed] = -np.inf
+        self._greedy: Ints = self.Q.argmax(axis=1)
         self._policy = self._draw()
 
     @property
@@ -64,6 +93,7 @@ class QLearning(Agent):
 
     def observe(self, state: int, action: int, next_state: int) -> None:
         mdp = self.mdp
+        state, action, next_state = self._numbers(state, action, next_state)
         i = self.counts.add(state, action, next_state)
         row = state * mdp.num_actions + action
         reward = mdp.row_reward[row] + (mdp.transition_reward[i] if len(mdp.transition_reward) else 0.0)
@@ -91,13 +121,8 @@ class QLearning(Agent):
         random = draw_policy(rng, self.mdp)
         return np.where(rng.random(self.mdp.num_states) < epsilon, random, self._greedy)
 
-    def _state(self) -> State:
-        seen = self.counts.observed[: self.counts.num_observed]
-        return {"Q": self.Q, "counts.values": self.counts.values, "counts.observed": seen}
-
-    def _restore(self, state: State) -> None:
-        self.counts.load_values(state["counts.values"], state["counts.observed"])
-        self.Q[...] = state["Q"]
+    def restore(self, snapshot: Snapshot) -> None:
+        super().restore(snapshot)
         self._greedy = self.Q.argmax(axis=1)
         self._policy = self._draw()
 

@@ -9,13 +9,37 @@ from __future__ import annotations
 
 import numpy as np
 
-from vbmle.agents.base import Agent, State
-from vbmle.model import LinearMixtureMDP
-from vbmle.validation import Ints, index
+from vbmle.agents.base import Agent
+from vbmle.common.files import Snapshot
+from vbmle.common.validation import Ints, index
+from vbmle.model.mdp import LinearMixtureMDP
 
 
 class Random(Agent):
-    """Plays a deterministic policy drawn uniformly at random, a new one in each step."""
+    """Plays a deterministic policy drawn uniformly at random, a new one in each step.
+
+    Parameters
+    ----------
+    mdp : LinearMixtureMDP
+        What is known. The agent never sees the hidden theta.
+    seed : int, default 0
+        Seeds everything that the agent draws for itself: the policies. The world's luck has its own seed.
+
+    Raises
+    ------
+    ValueError
+        If a setting is out of range; the message names it and what it needs.
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> world = vbmle.worlds.riverswim(length=6)
+    >>> vbmle.Random(world.mdp).act(0) in (0, 1)
+    True
+    """
+
+    label = "random"
+    saved = ("_steps",)
 
     def __init__(self, mdp: LinearMixtureMDP, seed: int = 0) -> None:
         super().__init__(mdp, seed=index("seed", seed, 2**63))
@@ -35,14 +59,14 @@ class Random(Agent):
         """The policy of this step: it depends on the seed and the step alone."""
         return draw_policy(np.random.default_rng([self.settings["seed"], self._steps]), self.mdp)
 
-    def _state(self) -> State:
-        return {"steps": np.array(self._steps)}
-
-    def _restore(self, state: State) -> None:
-        self._steps = int(state["steps"])
+    def restore(self, snapshot: Snapshot) -> None:
+        super().restore(snapshot)
         self._policy = self._draw()
 
 
 def draw_policy(rng: np.random.Generator, mdp: LinearMixtureMDP) -> Ints:
-    """One uniform action per state."""
-    return rng.integers(mdp.num_actions, size=mdp.num_states)
+    """One uniform action per state, among those allowed."""
+    if mdp.allowed.all():
+        return rng.integers(mdp.num_actions, size=mdp.num_states)
+    among = (rng.random(mdp.num_states) * mdp.allowed.sum(axis=1)).astype(np.int64)
+    return np.asarray((mdp.allowed.cumsum(axis=1) > among[:, None]).argmax(axis=1), dtype=np.int64)

@@ -4,7 +4,7 @@
 
 over all p with the known support, one distribution for each (s, a). It is VBMLE with tabular features, no
 ridge and the slower schedule. Given the policy, its value V and the discounted visits w from s_t on, row (s, pi(s))
-is known up to one number (`vbmle.kernels.rows`):
+is known up to one number (core/src/tabular/reward_biased_rows.hpp):
 
     p(y) = n(y) / (nu - alpha w(s) g(y)),     g(y) = gamma V(y) (+ r(s,a,y)),     sum_y p(y) = 1,
 
@@ -22,16 +22,19 @@ tabular without p_min, `theta` is the parameter in force; elsewhere there is non
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import numpy as np
 
-from vbmle.agents.base import State, TallyAgent, tabular_coordinates
-from vbmle.agents.episodes import Episodes
-from vbmle.agents.vbmle import BIASES, UPDATES, Bias, weight
-from vbmle.model import LinearMixtureMDP
-from vbmle.planning import room_for_factors
-from vbmle.validation import Among, Floats, Ints, non_negative, one_of
+from vbmle.agents.base import ModelAgent, OnImpossible
+from vbmle.agents.bias import Bias, BiasSchedule
+from vbmle.agents.decision import Decision
+from vbmle.agents.tabular_models import tabular_coordinates
+from vbmle.agents.triggers import UPDATES, Update, VisitsDoubled
+from vbmle.agents.tuning import BIAS_SCALE
+from vbmle.common.validation import Floats, Ints, one_of
+from vbmle.core.tabular import RewardBiasedRows
+from vbmle.estimation.forgetting import Forget
+from vbmle.model.mdp import LinearMixtureMDP
+from vbmle.planning.planner import uses_factors
 
 TOLERANCE = 1e-12
 """The linearised gap, relative to 1 + |objective|, at which rows count as a fixed point."""
@@ -39,30 +42,72 @@ TOLERANCE = 1e-12
 ITERATIONS = 1000
 
 
-class RBMLE(TallyAgent):
+class RBMLE(ModelAgent):
     """Reward-biased maximum likelihood with one distribution per (s, a); ignores the features.
 
-    bias: "log" (the default), "sqrt" or any function of t. `p` holds the probability of each possible transition
-    in the model in force, `objective` its value, `converged` whether it is a fixed point.
+    `p` holds the probability of each possible transition in the model in force, `objective` its value, `converged`
+    whether it is a fixed point.
+
+    Parameters
+    ----------
+    mdp : LinearMixtureMDP
+        What is known. The agent never sees the hidden theta.
+    bias : {"sqrt", "log"} or function, default "log"
+        The schedule alpha(t), t = 1, 2, ...: sqrt(t), log(1 + t) as published, or any
+        function of t that returns a finite number of at least 0.
+    bias_scale : float, default 1.0
+        Multiplies the schedule: log-likelihood (nats) per unit of value. 0 turns exploration off; larger explores more.
+    update : {"every-step", "doubling"}, default "doubling"
+        When to solve again: at every step, or only when the visits of a pair (s, a) have doubled; in between
+        the policy in force is played.
+    on_impossible : {"raise", "skip", "widen"}, default "raise"
+        What to do with an observed transition that the model calls impossible: refuse it, note it without learning
+        from it, or give its pair (s, a) a small chance of anything from then on.
+    forget : float or {"window": int}, optional
+        How old observations fade: a half-life in steps, or a window of the last ones. By default none is forgotten.
+
+    Raises
+    ------
+    ValueError
+        If a setting is out of range; the message names it and what it needs.
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> world = vbmle.worlds.riverswim(length=6)
+    >>> vbmle.RBMLE(world.mdp).act(0)
+    1
     """
+
+    tuning = BIAS_SCALE
+    saved = ("p", "_policy", "objective", "gap", "converged")
 
     def __init__(
         self,
         mdp: LinearMixtureMDP,
         bias: Bias = "log",
         bias_scale: float = 1.0,
-        update: Annotated[str, Among(UPDATES)] = "doubling",
+        update: Update = "doubling",
+        on_impossible: OnImpossible = "raise",
+        forget: Forget = None,
     ) -> None:
-        scale = non_negative("bias_scale", bias_scale)
         one_of("update", update, UPDATES)
-        super().__init__(mdp, bias=bias, bias_scale=scale, update=update)
-        self._schedule = bias if callable(bias) else BIASES[one_of("bias", bias, tuple(BIASES))]
-        self._episodes = Episodes(mdp)
-        rows = mdp.transitions
-        self.p: Floats = 1.0 / np.repeat(np.diff(rows.indptr), np.diff(rows.indptr))
-        self.objective, self.converged = 0.0, False
-        self._policy: Ints = np.zeros(mdp.num_states, np.int64)
+        self._schedule = BiasSchedule(bias, bias_scale)
+        super().__init__(
+            mdp,
+            bias=bias,
+            bias_scale=self._schedule.scale,
+            update=update,
+            on_impossible=on_impossible,
+            forget=forget,
+        )
+        self._rows = RewardBiasedRows(mdp.core, uses_factors(mdp), TOLERANCE, ITERATIONS)
+        self.p: Floats = self._rows.p
+        self._policy: Ints = self._rows.policy
+        self.objective, self.gap, self.converged = 0.0, np.inf, False
         self._coordinate = tabular_coordinates(mdp)
+        if update == "doubling":
+            self._trigger = VisitsDoubled(self.counts, self._policy)
 
     @property
     def policy(self) -> Ints:
@@ -78,43 +123,15 @@ class RBMLE(TallyAgent):
         return theta
 
     def alpha(self) -> float:
-        """The weight of the bias now, at t = observations + 1."""
-        return weight(self._schedule, self.settings["bias_scale"], self.counts.total + 1)
-
-    def observe(self, state: int, action: int, next_state: int) -> None:
-        super().observe(state, action, next_state)
-        self._episodes.visits[state * self.mdp.num_actions + action] += 1.0
-
-    def _noted(self, seen: Ints) -> None:
-        np.add.at(self._episodes.visits, self.mdp.transitions.row_of[seen], 1.0)
+        """The weight of the bias now, at t = observations + 1 (their weights, where some are forgotten)."""
+        return self._schedule.at(self.counts.remembered + 1)
 
     def _decide(self, state: int) -> None:
-        over = self._episodes.over(state * self.mdp.num_actions + int(self._policy[state]))
-        if over or self.settings["update"] == "every-step":
-            self._episodes.begin()
-            self._solve(state)
+        counts = self.counts
+        self.objective, self.gap = self._rows.solve(counts.values, counts.visits(), self.alpha(), state)
+        self.converged = bool(self.gap <= 1e3 * TOLERANCE * (1.0 + abs(self.objective)))
 
-    def _solve(self, state: int) -> None:
-        from vbmle.kernels.rows import Rows, fixed_point
-
-        mdp, count = self.mdp, self.mdp.transitions.count
-        values = (room_for_factors(mdp), np.empty(mdp.num_states), np.empty(mdp.num_states))
-        moves, policy = (np.empty(count), np.empty(count), np.empty(count)), np.empty_like(self._policy)
-        given = (self.counts.values, self._episodes.visits, self.alpha(), state)
-        rows = Rows(*given, *values, *moves, policy)
-        self.objective, gap = fixed_point(mdp.flat, rows, self.p, self._policy, TOLERANCE, ITERATIONS)
-        self.converged = bool(gap <= 1e3 * TOLERANCE * (1.0 + abs(self.objective)))
-
-    def _state(self) -> State:
-        own = {
-            "p": self.p,
-            "policy": self._policy,
-            "result": np.array([self.objective, float(self.converged)]),
-        }
-        return super()._state() | self._episodes.state() | own
-
-    def _restore(self, state: State) -> None:
-        super()._restore(state)
-        self._episodes.restore(state)
-        self.p[...], self._policy[...] = state["p"], state["policy"]
-        self.objective, self.converged = float(state["result"][0]), bool(state["result"][1])
+    def _outcome(self) -> Decision:
+        status = "converged" if self.converged else "out of iterations"
+        solved = "the likelihood of a table biased by value"
+        return Decision(solved, status, self.converged, objective=self.objective, gap=self.gap)

@@ -5,7 +5,7 @@
     Q(s,a) = R(s,a) + gamma max over C of <phi_V(s,a), theta>,   V = max_a Q,   a_t greedy for Q.
 
 V in the sums is that of the plan in force when (s,a) was taken. A new plan is made when det Sigma has doubled since
-the last one (`replan="doubling"`, as published) or in every step (what the VBMLE paper ran).
+the last one (`update="doubling"`, as published) or in every step (what the VBMLE paper ran).
 
     radius="paper":   beta = H sqrt(d log((ridge + t d H^2) / (delta ridge))) + sqrt(ridge d),   H = 1/(1-gamma)
     radius="logdet":  beta = H sqrt(log det Sigma - log det(ridge I) + 2 log(1/delta)) + sqrt(ridge d)
@@ -21,19 +21,30 @@ from __future__ import annotations
 import math
 import warnings
 from abc import abstractmethod
-from typing import Annotated
+from typing import Annotated, ClassVar
 
-import numpy as np
-
-from vbmle.agents.base import CountingAgent, State
-from vbmle.model import LinearMixtureMDP
-from vbmle.optimism import Ellipsoid, Optimist
-from vbmle.regression import Regression
-from vbmle.validation import Among, Floats, Ints, fraction, non_negative, one_of, positive, positive_integer
+from vbmle.agents.base import Agent, require_convex
+from vbmle.agents.decision import Decision
+from vbmle.agents.triggers import UPDATES, EveryObservation, LogDeterminantDoubled, Trigger, Update
+from vbmle.agents.tuning import RADIUS_SCALE
+from vbmle.common.validation import (
+    Among,
+    Floats,
+    Ints,
+    fraction,
+    non_negative,
+    one_of,
+    positive,
+    positive_integer,
+)
+from vbmle.estimation.counts import TransitionCounts
+from vbmle.estimation.value_regression import Regression
+from vbmle.model.mdp import LinearMixtureMDP
+from vbmle.planning.optimistic_planner import Ellipsoid, Optimist
 
 RADII = ("paper", "logdet")
-REPLANS = ("doubling", "every-step")
-Replan = Annotated[str, Among(REPLANS)]
+EMPTY_SET = "no feasible theta is within the radius"
+"""What the warning about an empty confidence set says."""
 
 
 def published_sweeps(horizon: int, discount: float) -> int:
@@ -54,11 +65,16 @@ def log_det_radius(log_det: float, dimension: int, discount: float, ridge: float
     return math.sqrt(growth) / (1.0 - discount) + math.sqrt(ridge * dimension)
 
 
-class OptimisticAgent(CountingAgent):
-    """What UCLK and its kin share: an optimistic plan, made anew when `_due`, and regressions on its values.
+class OptimisticAgent(Agent):
+    """What UCLK and its variants share: an optimistic plan, made anew when it is due, and regressions on its values.
 
-    theta: the point of P nearest to the regression's estimate; thetas: the model chosen for every (s, a).
+    theta: the point of P nearest to the regression's estimate; thetas: the model chosen for every (s, a);
+    empty_sets: how many plans found no feasible theta within the radius.
     """
+
+    tuning = RADIUS_SCALE
+    renamed: ClassVar[dict[str, str]] = {"replan": "update"}
+    saved: ClassVar[tuple[str, ...]] = ("decisions", "empty_sets")
 
     def __init__(
         self,
@@ -66,26 +82,34 @@ class OptimisticAgent(CountingAgent):
         radius_scale: float = 1.0,
         delta: float = 0.1,
         ridge: float = 1.0,
-        replan: Replan = "doubling",
+        update: Update = "doubling",
         tolerance: float = 1e-6,
         sweeps: int | None = None,
-        **settings: object,
+        **unknown: object,
     ) -> None:
+        self._refuse(unknown)
+        require_convex(type(self).__name__, mdp)
         super().__init__(
             mdp,
             radius_scale=non_negative("radius_scale", radius_scale),
             delta=fraction("delta", delta),
             ridge=positive("ridge", ridge),
-            replan=one_of("replan", replan, REPLANS),
+            update=one_of("update", update, UPDATES),
             tolerance=positive("tolerance", tolerance),
             sweeps=None if sweeps is None else positive_integer("sweeps", sweeps),
-            **settings,
         )
+        self.counts = TransitionCounts(mdp)
+        self.empty_sets = 0
         self._begin(ridge)
         self._optimist = Optimist(mdp)
-        self._due = True
-        self._planned_at: list[float] = []  # log-determinants at the last plan
-        self.empty_sets = 0
+        doubled = update == "doubling"
+        self._trigger: Trigger = LogDeterminantDoubled(self._log_dets) if doubled else EveryObservation()
+
+    @classmethod
+    def _refuse(cls, unknown: dict[str, object]) -> None:
+        for name in unknown:
+            now = f"; it is called {cls.renamed[name]!r} now" if name in cls.renamed else ""
+            raise TypeError(f"{cls.__name__} has no setting {name!r}{now}")
 
     @property
     def policy(self) -> Ints:
@@ -94,6 +118,7 @@ class OptimisticAgent(CountingAgent):
 
     @property
     def theta(self) -> Floats:
+        """The point of P nearest to the estimate."""
         self._plan_if_due()
         return self._optimist.theta
 
@@ -114,7 +139,7 @@ class OptimisticAgent(CountingAgent):
         """Make the regressions, which know nothing yet."""
 
     @abstractmethod
-    def _information(self) -> list[float]:
+    def _log_dets(self) -> list[float]:
         """Log-determinants: one that is new, or grows by log 2, asks for a new plan."""
 
     @abstractmethod
@@ -125,22 +150,18 @@ class OptimisticAgent(CountingAgent):
     def _learn(self, row: int, next_state: int) -> None:
         """Take in one transition from the row s * A + a."""
 
-    def _decide(self, state: int) -> None:
-        self._plan_if_due()
-
     def observe(self, state: int, action: int, next_state: int) -> None:
+        state, action, next_state = self._numbers(state, action, next_state)
         self._plan_if_due()
-        super().observe(state, action, next_state)
+        seen = self.counts.add(state, action, next_state)
         self._learn(state * self.mdp.num_actions + action, next_state)
-        now, then = self._information(), self._planned_at
-        doubled = len(now) > len(then) or any(a - b > math.log(2.0) for a, b in zip(now, then, strict=True))
-        self._due = self.settings["replan"] == "every-step" or doubled
+        self._trigger.seen(seen)
 
     def _plan_if_due(self) -> None:
-        if self._due:
-            self._due = False
+        if self._trigger.due():
             self._optimist.plan(self._sets(), self.settings["tolerance"], self.settings["sweeps"])
-            self._planned_at = self._information()
+            self._trigger.decided()
+            self.decisions += 1
             if self._optimist.empty:
                 self._note_empty()
 
@@ -148,26 +169,61 @@ class OptimisticAgent(CountingAgent):
         if self.empty_sets == 0:
             name, t = type(self).__name__, self.counts.total + 1
             warnings.warn(
-                f"{name}: no feasible theta is within the radius at t = {t}; planning for the nearest instead",
+                f"{name}: {EMPTY_SET} at t = {t}; planning for the nearest instead",
                 RuntimeWarning,
                 stacklevel=2,
             )
         self.empty_sets += 1
 
-    def _state(self) -> State:
-        plan = {"plan.due": np.array(self._due), "plan.empty_sets": np.array(self.empty_sets)}
-        plan["plan.at"] = np.array(self._planned_at, dtype=np.float64)
-        return super()._state() | self._optimist.state() | plan
-
-    def _restore(self, state: State) -> None:
-        super()._restore(state)
-        self._optimist.restore(state)
-        self._due, self.empty_sets = bool(state["plan.due"]), int(state["plan.empty_sets"])
-        self._planned_at = state["plan.at"].tolist()
+    def _outcome(self) -> Decision:
+        plan = self._optimist
+        return Decision(
+            "an optimistic plan over ellipsoids",
+            plan.status,
+            plan.converged,
+            gap=plan.gap,
+            error_bound=plan.error_bound,
+            empty=plan.empty,
+        )
 
 
 class UCLK(OptimisticAgent):
-    """Optimism over an ellipsoid around a value-targeted regression, with a model of its own for every (s, a)."""
+    """Optimism over an ellipsoid around a value-targeted regression, with a model of its own for every (s, a).
+
+    Parameters
+    ----------
+    mdp : LinearMixtureMDP
+        What is known. The agent never sees the hidden theta.
+    radius : {"paper", "logdet"}, default "paper"
+        The published radius, or the one that uses the determinant itself in place of its bound, which is smaller.
+    radius_scale : float, default 1.0
+        Multiplies the radius; at least 0. Only 1 has the proof; 0.01 usually loses far less.
+    delta : float, default 0.1
+        The sets hold at all times together with probability 1 - delta; strictly between 0 and 1.
+    ridge : float, default 1.0
+        lambda of the regression, Sigma = lambda I + ...; above 0.
+    update : {"doubling", "every-step"}, default "doubling"
+        When to plan again: when a determinant of Sigma has doubled, as published, or after every observation.
+    tolerance : float, default 1e-6
+        The proved error of the optimistic value at which planning stops, in units of value.
+    sweeps : int or None, default None
+        A fixed number of sweeps instead of `tolerance`, as published: see `vbmle.agents.uclk.published_sweeps`.
+
+    Raises
+    ------
+    ValueError
+        If a setting is out of range; the message names it and what it needs.
+    TypeError
+        If a setting is unknown.
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> world = vbmle.worlds.riverswim(length=6)
+    >>> agent = vbmle.UCLK(world.mdp, radius="logdet")
+    >>> agent.act(0), agent.last.converged
+    (1, True)
+    """
 
     def __init__(
         self,
@@ -176,12 +232,13 @@ class UCLK(OptimisticAgent):
         radius_scale: float = 1.0,
         delta: float = 0.1,
         ridge: float = 1.0,
-        replan: Replan = "doubling",
+        update: Update = "doubling",
         tolerance: float = 1e-6,
         sweeps: int | None = None,
+        **unknown: object,
     ) -> None:
-        kind = one_of("radius", radius, RADII)
-        super().__init__(mdp, radius_scale, delta, ridge, replan, tolerance, sweeps, radius=kind)
+        super().__init__(mdp, radius_scale, delta, ridge, update, tolerance, sweeps, **unknown)
+        self.settings["radius"] = one_of("radius", radius, RADII)
 
     def _begin(self, ridge: float) -> None:
         self._regression = Regression(self.mdp, ridge)
@@ -195,7 +252,7 @@ class UCLK(OptimisticAgent):
             beta = log_det_radius(self._regression.log_det, *known)
         return float(self.settings["radius_scale"]) * beta
 
-    def _information(self) -> list[float]:
+    def _log_dets(self) -> list[float]:
         return [self._regression.log_det]
 
     def _sets(self) -> list[Ellipsoid]:
@@ -204,10 +261,3 @@ class UCLK(OptimisticAgent):
     def _learn(self, row: int, next_state: int) -> None:
         V = self._optimist.V
         self._regression.add(row, V, float(V[next_state]))
-
-    def _state(self) -> State:
-        return super()._state() | self._regression.state()
-
-    def _restore(self, state: State) -> None:
-        super()._restore(state)
-        self._regression.restore(state)

@@ -20,10 +20,9 @@ import math
 
 import numpy as np
 
-from vbmle.agents.base import State
 from vbmle.agents.uclk import OptimisticAgent
-from vbmle.optimism import Ellipsoid
-from vbmle.regression import Regression
+from vbmle.estimation.value_regression import Regression
+from vbmle.planning.optimistic_planner import Ellipsoid
 
 
 def radii(t: int, dimension: int, discount: float, ridge: float, delta: float) -> tuple[float, float, float]:
@@ -40,7 +39,39 @@ def radii(t: int, dimension: int, discount: float, ridge: float, delta: float) -
 
 
 class UCLKPlus(OptimisticAgent):
-    """UCLK whose regression trusts samples of low variance more."""
+    """UCLK whose regression trusts samples of low variance more.
+
+    Parameters
+    ----------
+    mdp : LinearMixtureMDP
+        What is known. The agent never sees the hidden theta.
+    radius_scale : float, default 1.0
+        Multiplies the radius; at least 0. Only 1 has the proof; 0.01 usually loses far less.
+    delta : float, default 0.1
+        The sets hold at all times together with probability 1 - delta; strictly between 0 and 1.
+    ridge : float, default 1.0
+        lambda of the regression, Sigma = lambda I + ...; above 0.
+    update : {"doubling", "every-step"}, default "doubling"
+        When to plan again: when a determinant of Sigma has doubled, as published, or after every observation.
+    tolerance : float, default 1e-6
+        The proved error of the optimistic value at which planning stops, in units of value.
+    sweeps : int or None, default None
+        A fixed number of sweeps instead of `tolerance`, as published: see `vbmle.agents.uclk.published_sweeps`.
+
+    Raises
+    ------
+    ValueError
+        If a setting is out of range; the message names it and what it needs.
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> world = vbmle.worlds.riverswim(length=6)
+    >>> vbmle.UCLKPlus(world.mdp).act(0)
+    1
+    """
+
+    label = "UCLK+"
 
     def _begin(self, ridge: float) -> None:
         self._hat, self._tilde = Regression(self.mdp, ridge), Regression(self.mdp, ridge)
@@ -58,13 +89,14 @@ class UCLKPlus(OptimisticAgent):
         _, check, tilde = self.radii(t)
         V = self.V
         square = V * V
-        mean = min(max(self._hat.predict(row, V), 0.0), H)
-        guess = min(max(self._tilde.predict(row, square), 0.0), H**2) - mean**2
-        doubt = min(H**2, 2.0 * H * check * self._hat.norm(row, V))
-        doubt += min(H**2, tilde * self._tilde.norm(row, square))
+        expected, norm = self._hat.predict(row, V)
+        expected_square, square_norm = self._tilde.predict(row, square)
+        mean = min(max(expected, 0.0), H)
+        guess = min(max(expected_square, 0.0), H**2) - mean**2
+        doubt = min(H**2, 2.0 * H * check * norm) + min(H**2, tilde * square_norm)
         return max(H**2 / self.mdp.dimension, guess + doubt)
 
-    def _information(self) -> list[float]:
+    def _log_dets(self) -> list[float]:
         return [self._hat.log_det]
 
     def _sets(self) -> list[Ellipsoid]:
@@ -76,11 +108,3 @@ class UCLKPlus(OptimisticAgent):
         weight = 1.0 / self.variance(row, self.counts.total)  # counted already
         self._hat.add(row, V, float(V[next_state]), weight)
         self._tilde.add(row, np.square(V), float(V[next_state]) ** 2)
-
-    def _state(self) -> State:
-        return super()._state() | self._hat.state("hat") | self._tilde.state("tilde")
-
-    def _restore(self, state: State) -> None:
-        super()._restore(state)
-        self._hat.restore(state, "hat")
-        self._tilde.restore(state, "tilde")

@@ -10,7 +10,7 @@ samples however long the run, and its radius depends on the level alone, not on 
 
     beta_l = UCLK's published radius at t = n_l and delta_l = delta / (l (l + 1)),
 
-so that all sets hold together for ever with probability 1 - delta. Plans are optimistic over their intersection
+so that all sets hold at all times together with probability 1 - delta. Plans are optimistic over their intersection
 with P, and made anew when the determinant of some Sigma_l has doubled. Ours: n_l, beta_l, the moment of a new plan;
 and in models whose feasible set is a product, the levels share a common point in the block of (s, a), while in the
 other blocks each level takes the point nearest to it (a larger set, so still optimistic).
@@ -23,10 +23,12 @@ import math
 
 import numpy as np
 
-from vbmle.agents.base import State
 from vbmle.agents.uclk import OptimisticAgent, paper_radius
-from vbmle.optimism import Ellipsoid
-from vbmle.regression import Regression
+from vbmle.common.files import Snapshot
+from vbmle.common.validation import Floats
+from vbmle.estimation.value_regression import Regression
+from vbmle.model.mdp import LinearMixtureMDP
+from vbmle.planning.optimistic_planner import Ellipsoid
 
 
 def most_samples(level: int, dimension: int, discount: float, ridge: float) -> int:
@@ -40,11 +42,76 @@ def most_samples(level: int, dimension: int, discount: float, ridge: float) -> i
         n = following
 
 
+class Levels:
+    """The regressions, level by level: there is one at first, and others are opened when they are needed."""
+
+    def __init__(self, mdp: LinearMixtureMDP, ridge: float) -> None:
+        self._mdp, self._ridge = mdp, ridge
+        self.regressions = [Regression(mdp, ridge)]
+
+    def add(self, row: int, V: Floats, target: float) -> None:
+        """Take in a sample at the first level where its feature is still new."""
+        for number, level in enumerate(self.regressions, start=1):
+            if level.predict(row, V)[1] > 2.0**-number:
+                break
+        else:
+            level = self._open()
+        level.add(row, V, target)
+
+    def _open(self) -> Regression:
+        self.regressions.append(Regression(self._mdp, self._ridge))
+        return self.regressions[-1]
+
+    def snapshot(self) -> Snapshot:
+        """What `restore` continues from: every array stacked, level by level."""
+        kept = [level.snapshot() for level in self.regressions]
+        return {name: np.stack([one[name] for one in kept]) for name in kept[0]}
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Continue from a snapshot."""
+        while len(self.regressions) < len(snapshot["log_det"]):
+            self._open()
+        for number, level in enumerate(self.regressions):
+            level.restore({name: array[number] for name, array in snapshot.items()})
+
+
 class UPACUCLK(OptimisticAgent):
-    """Optimism over the intersection of UCLK's ellipsoids at several levels, with radii that do not grow with t."""
+    """Optimism over the intersection of UCLK's ellipsoids at several levels, with radii that do not grow with t.
+
+    Parameters
+    ----------
+    mdp : LinearMixtureMDP
+        What is known. The agent never sees the hidden theta.
+    radius_scale : float, default 1.0
+        Multiplies the radius; at least 0. Only 1 has the proof; 0.01 usually loses far less.
+    delta : float, default 0.1
+        The sets hold at all times together with probability 1 - delta; strictly between 0 and 1.
+    ridge : float, default 1.0
+        lambda of the regression, Sigma = lambda I + ...; above 0.
+    update : {"doubling", "every-step"}, default "doubling"
+        When to plan again: when a determinant of Sigma has doubled, as published, or after every observation.
+    tolerance : float, default 1e-6
+        The proved error of the optimistic value at which planning stops, in units of value.
+    sweeps : int or None, default None
+        A fixed number of sweeps instead of `tolerance`, as published: see `vbmle.agents.uclk.published_sweeps`.
+
+    Raises
+    ------
+    ValueError
+        If a setting is out of range; the message names it and what it needs.
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> world = vbmle.worlds.riverswim(length=6)
+    >>> vbmle.UPACUCLK(world.mdp).act(0)
+    1
+    """
+
+    label = "UPAC-UCLK"
 
     def _begin(self, ridge: float) -> None:
-        self._levels = [Regression(self.mdp, ridge)]
+        self._levels = Levels(self.mdp, ridge)
 
     def radius(self, level: int) -> float:
         """beta_l, levels counted from 1."""
@@ -54,33 +121,15 @@ class UPACUCLK(OptimisticAgent):
         beta = paper_radius(most, mdp.dimension, mdp.discount, s["ridge"], share)
         return float(s["radius_scale"]) * beta
 
-    def _information(self) -> list[float]:
-        return [level.log_det for level in self._levels]
+    def _log_dets(self) -> list[float]:
+        return [level.log_det for level in self._levels.regressions]
 
     def _sets(self) -> list[Ellipsoid]:
         return [
             Ellipsoid(level.sigma, level.estimate(), self.radius(number))
-            for number, level in enumerate(self._levels, start=1)
+            for number, level in enumerate(self._levels.regressions, start=1)
         ]
 
     def _learn(self, row: int, next_state: int) -> None:
         V = self._optimist.V
-        for number, level in enumerate(self._levels, start=1):
-            if level.norm(row, V) > 2.0**-number:
-                break
-        else:
-            level = Regression(self.mdp, self.settings["ridge"])
-            self._levels.append(level)
-        level.add(row, V, float(V[next_state]))
-
-    def _state(self) -> State:
-        kept: State = {"levels": np.array(len(self._levels))}
-        for number, level in enumerate(self._levels):
-            kept |= level.state(f"level{number}")
-        return super()._state() | kept
-
-    def _restore(self, state: State) -> None:
-        super()._restore(state)
-        self._levels = [Regression(self.mdp, self.settings["ridge"]) for _ in range(int(state["levels"]))]
-        for number, level in enumerate(self._levels):
-            level.restore(state, f"level{number}")
+        self._levels.add(row, V, float(V[next_state]))

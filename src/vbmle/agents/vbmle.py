@@ -10,67 +10,77 @@ its proofs need minus), and P is the whole feasible set, not the simplex.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Annotated
 
 import numpy as np
 
-from vbmle.agents.base import Lazy, SolvingAgent, State
-from vbmle.estimation import prove
-from vbmle.information import Information
-from vbmle.model import LinearMixtureMDP
-from vbmle.solver import POOL, goal
-from vbmle.validation import Among, non_negative, one_of
-
-BIASES: dict[str, Callable[[int], float]] = {"sqrt": math.sqrt, "log": math.log1p}
-"""Schedules alpha(t) by name: sqrt(t), the paper's, and log(1+t), tabular RBMLE's."""
-
-Bias = Annotated[str, Among(BIASES)] | Callable[[int], float]
+from vbmle.agents import decision
+from vbmle.agents.base import ModelAgent, OnImpossible, require_convex
+from vbmle.agents.bias import Bias, BiasSchedule
+from vbmle.agents.decision import Decision
+from vbmle.agents.triggers import UPDATES, InformationDoubled, Update
+from vbmle.agents.tuning import BIAS_SCALE
+from vbmle.common.files import Snapshot
+from vbmle.common.validation import Among, Floats, Ints, non_negative, one_of
+from vbmle.estimation.candidates import make_solver
+from vbmle.estimation.forgetting import Forget
+from vbmle.estimation.likelihood import prove
+from vbmle.estimation.maximiser import POOL, Solver, goal
+from vbmle.model.mdp import LinearMixtureMDP
 
 AGENT_SEARCHES = ("global", "certified", "few", "local")
-UPDATES = ("every-step", "doubling")
 
 
-def weight(schedule: Callable[[int], float], scale: float, t: int) -> float:
-    """alpha(t) = scale * schedule(t), refused where it is no weight."""
-    value = scale * schedule(t)
-    if not (math.isfinite(value) and value >= 0.0):
-        raise ValueError(f"the bias is {value} at t = {t}; it needs a finite number that is at least 0")
-    return float(value)
-
-
-class BiasedAgent(SolvingAgent):
-    """What exact and approximate VBMLE share: a bias schedule."""
-
-    def __init__(
-        self,
-        mdp: LinearMixtureMDP,
-        bias: Bias,
-        bias_scale: float,
-        ridge: float,
-        places: int = 1,
-        **settings: object,
-    ) -> None:
-        scale = non_negative("bias_scale", bias_scale)
-        penalty = non_negative("ridge", ridge)
-        super().__init__(mdp, places, bias=bias, bias_scale=scale, ridge=penalty, **settings)
-        self._schedule = bias if callable(bias) else BIASES[one_of("bias", bias, tuple(BIASES))]
-
-    def alpha(self) -> float:
-        """The weight of the bias now, at t = observations + 1."""
-        return weight(self._schedule, self.settings["bias_scale"], self.counts.total + 1)
-
-
-class VBMLE(Lazy, BiasedAgent):
+class VBMLE(ModelAgent):
     """Exact VBMLE: each step maximises likelihood plus alpha(t) times the optimal value of the state.
 
-    search: "global" follows all local maxima it knows and keeps looking for others; "certified" also proves each
-    answer by branch and bound, which takes milliseconds while the feasible set has few vertices; "few" climbs
-    from the last theta, the most likely theta and the interior point; "local" from the last theta alone, which
-    can stay in the wrong basin for ever. update: "every-step" as published, or "doubling", which decides anew
-    only when the information about what was just observed has doubled (see `vbmle.information`) and plays
-    the policy in force in between.
+    Parameters
+    ----------
+    mdp : LinearMixtureMDP
+        What is known. The agent never sees the hidden theta.
+    bias : {"sqrt", "log"} or function, default "sqrt"
+        The schedule alpha(t), t = 1, 2, ...: sqrt(t) as in the paper, log(1 + t), which fades sooner, or any
+        function of t that returns a finite number of at least 0.
+    bias_scale : float, default 1.0
+        Multiplies the schedule: log-likelihood (nats) per unit of value. 0 turns exploration off; larger explores more.
+    ridge : float, default 1.0
+        lambda of the penalty lambda/2 |theta|^2 that is subtracted from the log-likelihood; at least 0. It matters
+        while data are few.
+    search : {"global", "certified", "few", "local"}, default "global"
+        Where the maximum is looked for. "global" follows all local maxima it knows and keeps looking for others;
+        "certified" also proves each answer by branch and bound, which takes milliseconds while the feasible set has
+        few vertices (`last` has the bound); "few" climbs from the last theta, the most likely theta and the interior
+        point; "local" from the last theta alone, which can stay in the wrong basin indefinitely.
+    update : {"every-step", "doubling"}, default "every-step"
+        When to solve again: at every step, or only when the information about what was just observed has
+        doubled (see `vbmle.estimation.information`); in between the policy in force is played.
+    seed : int, default 0
+        Seeds everything that the agent draws for itself: the order of
+        the starts of the search. The world's luck has its own seed.
+    on_impossible : {"raise", "skip", "widen"}, default "raise"
+        What to do with an observed transition that the model calls impossible: refuse it, note it without learning
+        from it, or give its pair (s, a) a small chance of anything from then on.
+    forget : float or {"window": int}, optional
+        How old observations fade: a half-life in steps, or a window of the last ones. By default none is forgotten.
+
+    Raises
+    ------
+    ValueError
+        If a setting is out of range; the message names it and what it needs.
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> world = vbmle.worlds.riverswim(length=6)
+    >>> agent = vbmle.VBMLE(world.mdp, bias="log")
+    >>> history = vbmle.simulate(agent, world, horizon=50)
+    >>> agent.policy.tolist(), agent.last.converged
+    ([1, 1, 1, 1, 1, 1], True)
     """
+
+    label = "VBMLE"
+    tuning = BIAS_SCALE
+    saved = ("_bound",)
 
     def __init__(
         self,
@@ -79,38 +89,102 @@ class VBMLE(Lazy, BiasedAgent):
         bias_scale: float = 1.0,
         ridge: float = 1.0,
         search: Annotated[str, Among(AGENT_SEARCHES)] = "global",
-        update: Annotated[str, Among(UPDATES)] = "every-step",
+        update: Update = "every-step",
         seed: int = 0,
+        on_impossible: OnImpossible = "raise",
+        forget: Forget = None,
     ) -> None:
         one_of("search", search, AGENT_SEARCHES)
         one_of("update", update, UPDATES)
-        places = 1 if search == "local" else POOL
-        super().__init__(mdp, bias, bias_scale, ridge, places=places, search=search, update=update, seed=seed)
-        self._information = Information(mdp, ridge) if update == "doubling" else None
+        self._schedule = BiasSchedule(bias, bias_scale)
+        penalty = non_negative("ridge", ridge)
+        super().__init__(
+            mdp,
+            bias=bias,
+            bias_scale=self._schedule.scale,
+            ridge=penalty,
+            search=search,
+            update=update,
+            seed=seed,
+            on_impossible=on_impossible,
+            forget=forget,
+        )
+        if update == "doubling":
+            self._trigger = InformationDoubled(mdp, ridge)
+        solver = self._solver = make_solver(mdp, places=1 if search == "local" else POOL, seed=seed)
+        solver.plan()
+        self._objective = goal(self.counts, penalty)
+        self._climb = {"local": solver.climb, "few": solver.climb_from_few}.get(search, solver.follow)
+        self._certifies = search == "certified"
+        self._bound = math.nan
+
+    @property
+    def policy(self) -> Ints:
+        return self._solver.policy
+
+    @property
+    def theta(self) -> Floats:
+        """The parameter in force."""
+        return self._solver.theta
+
+    def alpha(self) -> float:
+        """The weight of the bias now, at t = observations + 1 (their weights, where some are forgotten)."""
+        return self._schedule.at(self.counts.remembered + 1)
 
     def _decide(self, state: int) -> None:
-        if self._waits():
-            return
-        objective = goal(self.counts, self.settings["ridge"], self.alpha(), state)
-        search = self.settings["search"]
-        if search == "local":
-            self._solver.climb(objective)
-        elif search == "few":
-            self._solver.climb_from_few(objective)
-        else:
-            self._solver.follow(objective)
-        if search == "certified":
-            prove(self._solver, objective)
+        objective = self._objective
+        objective.bias, objective.state = self._schedule.at(self.counts.remembered + 1), state
+        self._climb(objective)
+        if self._certifies:
+            self._bound = prove(self._solver, objective)
         if objective.bias == 0.0:  # no value entered the objective, so none was planned for
             self._solver.plan()
 
+    def _outcome(self) -> Decision:
+        bound = self._bound if self._certifies else None
+        return decision.of_solver(self._solver, "the likelihood biased by value", bound)
 
-class ApproximateVBMLE(BiasedAgent):
+
+class ApproximateVBMLE(ModelAgent):
     """VBMLE with the value of the last step held fixed inside the bias (the paper's appendix).
 
     The bias is alpha(t) <phi_V(s_t, a), theta> with V = V*(.; theta_{t-1}), so each problem is concave. a_t is
     known only afterwards: the problem is solved for every action and the best kept.
+
+    Parameters
+    ----------
+    mdp : LinearMixtureMDP
+        What is known. The agent never sees the hidden theta.
+    bias : {"sqrt", "log"} or function, default "sqrt"
+        The schedule alpha(t), t = 1, 2, ...: sqrt(t) as in the paper, log(1 + t), which fades sooner, or any
+        function of t that returns a finite number of at least 0.
+    bias_scale : float, default 1.0
+        Multiplies the schedule: log-likelihood (nats) per unit of value. 0 turns exploration off; larger explores more.
+    ridge : float, default 1.0
+        lambda of the penalty lambda/2 |theta|^2 that is subtracted from the log-likelihood; at least 0. It matters
+        while data are few.
+    on_impossible : {"raise", "skip", "widen"}, default "raise"
+        What to do with an observed transition that the model calls impossible: refuse it, note it without learning
+        from it, or give its pair (s, a) a small chance of anything from then on.
+    forget : float or {"window": int}, optional
+        How old observations fade: a half-life in steps, or a window of the last ones. By default none is forgotten.
+
+    Raises
+    ------
+    ValueError
+        If a setting is out of range; the message names it and what it needs.
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> world = vbmle.worlds.riverswim(length=6)
+    >>> agent = vbmle.ApproximateVBMLE(world.mdp)
+    >>> agent.act(0) in (0, 1)
+    True
     """
+
+    label = "approximated VBMLE"
+    tuning = BIAS_SCALE
 
     def __init__(
         self,
@@ -118,23 +192,51 @@ class ApproximateVBMLE(BiasedAgent):
         bias: Bias = "sqrt",
         bias_scale: float = 1.0,
         ridge: float = 1.0,
+        on_impossible: OnImpossible = "raise",
+        forget: Forget = None,
     ) -> None:
-        super().__init__(mdp, bias, bias_scale, ridge)
+        require_convex(type(self).__name__, mdp)
+        self._schedule = BiasSchedule(bias, bias_scale)
+        super().__init__(
+            mdp,
+            bias=bias,
+            bias_scale=self._schedule.scale,
+            ridge=non_negative("ridge", ridge),
+            on_impossible=on_impossible,
+            forget=forget,
+        )
+        self._solver = Solver(mdp)
+        self._solver.plan()
         self._linear = np.empty(mdp.dimension)
+        self._objective = goal(self.counts, self.settings["ridge"], linear=self._linear)
+
+    @property
+    def policy(self) -> Ints:
+        return self._solver.policy
+
+    @property
+    def theta(self) -> Floats:
+        """The parameter in force."""
+        return self._solver.theta
+
+    def alpha(self) -> float:
+        """The weight of the bias now, at t = observations + 1 (their weights, where some are forgotten)."""
+        return self._schedule.at(self.counts.remembered + 1)
 
     def _decide(self, state: int) -> None:
-        from vbmle.kernels.objective import value_features
-
         solver, alpha = self._solver, self.alpha()
         last, best = solver.theta.copy(), -math.inf
-        chosen: State = {}
+        chosen: Snapshot = {}
         for action in range(self.mdp.num_actions):
             row = state * self.mdp.num_actions + action
-            value_features(self.mdp.flat, solver.V, row, alpha, self._linear)
+            self.mdp.core.value_feature(row, solver.V, self._linear, alpha)
             solver.start(last)
-            solver.climb(goal(self.counts, self.settings["ridge"], linear=self._linear))
+            solver.climb(self._objective)
             if solver.objective > best:
                 best = solver.objective
-                chosen = {name: array.copy() for name, array in solver.state().items()}
+                chosen = {name: array.copy() for name, array in solver.snapshot().items()}
         solver.restore(chosen)
         solver.plan()
+
+    def _outcome(self) -> Decision:
+        return decision.of_solver(self._solver, "the likelihood biased by the value of the last step")

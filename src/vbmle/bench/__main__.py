@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from vbmle.bench.run import run
+from vbmle.bench.runner import run
 
 if __name__ == "__main__":
     try:

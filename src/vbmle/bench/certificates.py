@@ -13,20 +13,21 @@ import numpy as np
 
 from vbmle.agents.vbmle import VBMLE
 from vbmle.bench import stopwatch
-from vbmle.bench.baselines import Problem
-from vbmle.bench.clock import Walk
 from vbmle.bench.effort import Effort
-from vbmle.bench.rows import Row, at_least
-from vbmle.bench.tabular import random_tabular
-from vbmle.estimation import value_biased
-from vbmle.model import LinearMixtureMDP, World
+from vbmle.bench.slsqp import Problem
+from vbmle.bench.speed_table import Row, at_least
+from vbmle.bench.tabular_steps import random_tabular
+from vbmle.bench.walks import Walk
+from vbmle.estimation.likelihood import value_biased
+from vbmle.model.mdp import LinearMixtureMDP
+from vbmle.model.world import World
 from vbmle.worlds import hypercube, random_network, riverswim
 
 SECTION = "certificates"
 GAP = 1e-2  # relative to 1 + |f|
 SECONDS = 2.0
 SHARE = 0.95
-SAME = 1e-6
+SAME_MAXIMUM = 1e-6
 BIASES = (1.0, 10.0)
 """Multiples of sqrt(t)."""
 
@@ -111,7 +112,7 @@ def summarise(outcomes: dict[str, list[Outcome]]) -> list[Row]:
     closed = "closed to 1e-2 (1+|f|) within 2 s"
     seconds = [outcome.seconds for outcome in counted]
     by_kind = {kind: _closed(outcomes[kind]) for kind in KINDS}
-    tight = float(np.mean([outcome.gap <= 2.0 * SAME for outcome in counted]))
+    tight = float(np.mean([outcome.gap <= 2.0 * SAME_MAXIMUM for outcome in counted]))
 
     def row(measure: str, value: float, unit: str = "share") -> Row:
         return Row(SECTION, measure, case, value, unit)
@@ -135,4 +136,4 @@ def _closed(outcomes: list[Outcome]) -> float:
 
 
 def _hits(outcomes: list[Outcome]) -> float:
-    return float(np.mean([o.miss <= SAME for o in outcomes]))
+    return float(np.mean([o.miss <= SAME_MAXIMUM for o in outcomes]))

@@ -40,7 +40,7 @@ FULL = Effort(
     longest=5000,
     large_states=100_000,
     large_steps=1000,
-    sparse_sizes=(1000, 10_000, 100_000),
+    sparse_sizes=(1000, 10_000, 100_000, 1_000_000),
     plan_repeats=9,
 )
 QUICK = Effort(

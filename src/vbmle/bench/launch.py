@@ -7,18 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from vbmle.common.threads import ONE_THREAD
 from vbmle.experiments import InputError
-
-ONE_THREAD = {
-    name: "1"
-    for name in (
-        "OMP_NUM_THREADS",
-        "OPENBLAS_NUM_THREADS",
-        "MKL_NUM_THREADS",
-        "VECLIB_MAXIMUM_THREADS",
-        "NUMBA_NUM_THREADS",
-    )
-}
 
 
 def launch(folder: Path, quick: bool) -> int:

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from vbmle.agents.uclk import paper_radius
+from vbmle.common.validation import Floats, Ints
 from vbmle.experiments import InputError
-from vbmle.model import LinearMixtureMDP
-from vbmle.validation import Floats, Ints
+from vbmle.model.mdp import LinearMixtureMDP
 
 
 class ObviousUCLK:

@@ -10,18 +10,18 @@ from typing import Any
 from vbmle.agents.uclk import UCLK, published_sweeps
 from vbmle.agents.vbmle import VBMLE
 from vbmle.bench import stopwatch
-from vbmle.bench.clock import Walk, mean, take_turns
 from vbmle.bench.effort import Effort
 from vbmle.bench.obvious_uclk import ObviousUCLK
-from vbmle.bench.rows import Row, Target, at_least, at_most
+from vbmle.bench.speed_table import Row, Target, at_least, at_most
+from vbmle.bench.walks import Walk, mean, take_turns
 from vbmle.experiments import catalogue
-from vbmle.model import World
+from vbmle.model.world import World
 from vbmle.worlds import random_network, riverswim
 
 SECTION = "rivals"
 HORIZON = 500  # the paper's T, which sets the published number of sweeps
 BASELINE = {"(3,2) d=5": (3, 2, 5), "(5,4) d=5": (5, 4, 5)}
-LARGE = (15, 4, 10)
+LARGE_WORLD = (15, 4, 10)
 STEPS: dict[str, Callable[[], World]] = {
     "(5,4) d=5": lambda: random_network(5, 4, 5),
     "RiverSwim(6), d=22": lambda: riverswim(6),
@@ -32,8 +32,8 @@ def against_cvxpy(name: str, effort: Effort) -> list[Row]:
     """Planning in every step: ours along a run, the obvious version in a few steps of its own."""
     world = random_network(*BASELINE[name])
     sweeps = published_sweeps(HORIZON, world.mdp.discount)
-    ours = Walk(UCLK(world.mdp, replan="every-step"), world, effort.horizon)
-    swept = Walk(UCLK(world.mdp, replan="every-step", sweeps=sweeps), world, effort.horizon)
+    ours = Walk(UCLK(world.mdp, update="every-step"), world, effort.horizon)
+    swept = Walk(UCLK(world.mdp, update="every-step", sweeps=sweeps), world, effort.horizon)
     theirs = Walk(ObviousUCLK(world.mdp, sweeps), world, effort.cvxpy_steps + 1)
     theirs.go(1)  # cvxpy compiles the problem
     rest = effort.horizon
@@ -57,9 +57,9 @@ def against_cvxpy(name: str, effort: Effort) -> list[Row]:
 
 def large_world(effort: Effort) -> list[Row]:
     """UCLK at (15,4), which its comparison in the paper could not run."""
-    world, case = random_network(*LARGE), "(15,4) d=10"
+    world, case = random_network(*LARGE_WORLD), "(15,4) d=10"
     lazy = Walk(UCLK(world.mdp), world, effort.horizon)
-    eager = Walk(UCLK(world.mdp, replan="every-step"), world, effort.horizon)
+    eager = Walk(UCLK(world.mdp, update="every-step"), world, effort.horizon)
     begun = stopwatch.start()
     lazy.go(effort.horizon)
     whole = stopwatch.since(begun)
@@ -100,7 +100,7 @@ def _makers() -> dict[str, Callable[[World], Any]]:
     found: dict[str, Callable[[World], Any]] = {}
     for name, kind in catalogue.agents().items():
         found[name] = partial(_make, kind)
-    found["UCLK, every step"] = lambda world: UCLK(world.mdp, replan="every-step")
+    found["UCLK, every step"] = lambda world: UCLK(world.mdp, update="every-step")
     return found
 
 

@@ -8,13 +8,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from vbmle.agents.vbmle import VBMLE
-from vbmle.bench.clock import FlooredWalk, Walk, median, take_turns
 from vbmle.bench.effort import Effort
-from vbmle.bench.rows import Row, at_most
+from vbmle.bench.speed_table import Row, at_most
+from vbmle.bench.walks import FlooredWalk, Walk, median, take_turns
 from vbmle.worlds import random_network
 
 SECTION = "scaling"
-FLAT = 1.2
+FLAT_COST = 1.2
 SIZES: dict[str, tuple[tuple[int, int, int], ...]] = {
     "S": ((10, 4, 10), (20, 4, 10), (40, 4, 10), (80, 4, 10)),
     "A": ((10, 4, 10), (10, 8, 10), (10, 16, 10), (10, 32, 10)),
@@ -38,7 +38,7 @@ def in_time(effort: Effort) -> list[Row]:
     case = f"steps {late}-{horizon} over {begin}-{end}"
     details = {"early_step": before, "late_step": after}
     measure = "local step, median, at (3,2) d=5: late over early"
-    return [Row(SECTION, measure, case, after / before, "times", at_most(FLAT), details)]
+    return [Row(SECTION, measure, case, after / before, "times", at_most(FLAT_COST), details)]
 
 
 def in_size(letter: str, effort: Effort) -> list[Row]:
@@ -73,7 +73,7 @@ def exponent(sizes: Sequence[float], seconds: Sequence[float]) -> float:
 def memory() -> list[Row]:
     """Memory of model and agent relative to the features, (S, A, S, d) floats: at the peak, and kept.
 
-    Traced are Python's and NumPy's allocations; work arrays that live inside one kernel call are not seen.
+    Traced are Python's and NumPy's allocations; what the core keeps is not seen.
     """
     states, actions, dimension = 15, 4, 60
     features = 8.0 * states * actions * states * dimension

@@ -1,1 +1,1 @@
-"""The one package that speaks to the compiled core: handles, views and statuses. Nothing else sees a pointer."""
+"""The compiled core: the one place that speaks to it. Nothing outside sees a pointer."""

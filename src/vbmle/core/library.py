@@ -1,22 +1,118 @@
-"""Loads the compiled core."""
+"""Finds and loads the compiled core.
+
+Two libraries come from the same sources on x86-64: one for every such processor, and one for wide vectors, which is
+taken where the processor can run it. VBMLE_LIBRARY names another file in their place. Calls release the GIL.
+"""
 
 from __future__ import annotations
 
 import ctypes
 import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
-lib = ctypes.CDLL(os.environ["VBMLE_LIBRARY"])
+INTERFACE = 1
+"""The version of the C interface that this package speaks: VB_INTERFACE_VERSION in core/include/vbmle.h."""
+
+HERE = Path(__file__).parent
+CHECKOUT = HERE.parents[2]
+"""Where the sources of the core are, in a checkout; an installed package has none."""
+
+ENDING = {"darwin": ".dylib", "win32": ".dll"}.get(sys.platform, ".so")
+CHOSEN = "VBMLE_LIBRARY"
+OUT_OF_MEMORY = 20
+REFUSED = 20
+"""Statuses from here on say that nothing was done: see core/include/vbmle.h."""
+
+
+def load(folder: Path = HERE, checkout: Path = CHECKOUT) -> ctypes.CDLL:
+    """The library that VBMLE_LIBRARY names, or else the one in `folder` that suits this processor."""
+    chosen = os.environ.get(CHOSEN)
+    if chosen:
+        return _opened(Path(chosen), f"{CHOSEN} must name a library that core/build.py made")
+    remedy = _remedy(checkout)
+    path = folder / f"libvbmle{ENDING}"
+    if is_stale(path, checkout):
+        print(f"vbmle: the compiled core is older than its sources; {remedy}", file=sys.stderr, flush=True)
+    baseline = _opened(path, remedy)
+    wide = folder / f"libvbmle_wide{ENDING}"
+    if not wide.exists() or not baseline.vb_runs_wide():
+        return baseline
+    return _opened(wide, remedy)
+
+
+def is_stale(library: Path, checkout: Path) -> bool:
+    """Whether a source in the checkout, if this is one, is younger than the library."""
+    try:
+        made = library.stat().st_mtime_ns
+    except OSError:
+        return False
+    folders = [str(checkout / "core" / name) for name in ("src", "include")]
+    return any(when > made for folder in folders for when in _times(folder))
+
+
+def _times(folder: str) -> Iterator[int]:
+    """When each source below a folder was last changed."""
+    try:
+        entries = list(os.scandir(folder))
+    except OSError:
+        return
+    for entry in entries:
+        if entry.is_dir():
+            yield from _times(entry.path)
+        elif entry.name.endswith((".cpp", ".hpp", ".h")):
+            yield entry.stat().st_mtime_ns
+
+
+def _opened(path: Path, remedy: str) -> ctypes.CDLL:
+    """The library at `path`, if it is there and speaks our version of the interface."""
+    if not path.exists():
+        raise ImportError(f"the compiled core {path} is missing; {remedy}")
+    try:
+        found = ctypes.CDLL(str(path))
+        version = found.vb_version()
+    except (OSError, AttributeError) as error:
+        raise ImportError(f"the compiled core {path} does not load ({error}); {remedy}") from None
+    if version != INTERFACE:
+        speaks = f"speaks version {version} of the interface, and this package version {INTERFACE}"
+        raise ImportError(f"the compiled core {path} {speaks}; {remedy}")
+    return found
+
+
+def _remedy(checkout: Path) -> str:
+    if (checkout / "core" / "build.py").exists():
+        return "build it with: make core"
+    return "install it with: pip install --force-reinstall --no-deps vbmle"
+
+
+lib = load()
 
 
 def declare(name: str, restype: Any, *argtypes: Any) -> Any:
-    """A function of the core with its types."""
-    function = getattr(lib, name)
-    function.restype, function.argtypes = restype, list(argtypes)
+    """A function of the library by name, with the types of what it returns (None for nothing) and takes."""
+    try:
+        function = getattr(lib, name)
+    except AttributeError:
+        where = f"the compiled core {lib._name} has no function {name}"
+        raise ImportError(f"{where}; {_remedy(CHECKOUT)}") from None
+    function.restype = restype
+    function.argtypes = list(argtypes)
     return function
 
 
+_status_text = declare("vb_status_text", ctypes.c_char_p, ctypes.c_int32)
+
+
+def status_text(status: int) -> str:
+    """What a status of the core means, in words."""
+    return str(_status_text(status).decode())
+
+
 def check(status: int) -> None:
-    """Raise where a call was refused."""
-    if status >= 20:
-        raise ValueError(f"core status {status}")
+    """Raise what the status of a refused call says. Others say how a computation ended, and pass."""
+    if status == OUT_OF_MEMORY:
+        raise MemoryError(status_text(status))
+    if status >= REFUSED:
+        raise ValueError(status_text(status))

@@ -57,6 +57,13 @@ def place(array: NDArray[Any]) -> int:
         return int(array.ctypes.data)
 
 
+def shown(array: NDArray[Any]) -> NDArray[Any]:
+    """The same memory to look at: for what the core relies on, and users see."""
+    out = array.view()
+    out.flags.writeable = False
+    return out
+
+
 def view(owner: object, address: int, kind: Any, shape: tuple[int, ...]) -> NDArray[Any]:
     """An array over memory of the core. It keeps the owner, and so the memory, alive."""
     count = int(np.prod(shape))

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from vbmle.core.handle import Handle
 from vbmle.core.library import check, declare
-from vbmle.core.memory import Floats, Ints, floats, ints
+from vbmle.core.memory import Floats, floats, ints
 
 
 class ModelData(ctypes.Structure):
@@ -47,6 +48,7 @@ _free = declare("vb_model_free", None, c_void_p)
 _probabilities = declare("vb_model_probabilities", c_int32, c_void_p, c_void_p, c_void_p)
 _assemble = declare("vb_model_assemble", c_int32, c_void_p, c_void_p, c_void_p)
 _place = declare("vb_model_place", c_int32, c_void_p, c_void_p, c_void_p)
+_value_feature = declare("vb_model_value_feature", c_int32, c_void_p, c_int64, c_void_p, c_double, c_void_p)
 
 
 class Model:
@@ -55,21 +57,16 @@ class Model:
     def __init__(self, sizes: dict[str, int], discount: float, arrays: dict[str, Any]) -> None:
         self._kept = {name: array for name, array in arrays.items() if array is not None}
         addresses = {
-            name: floats(array) if array.dtype == np.float64 else ints(array) for name, array in self._kept.items()
+            name: floats(array) if array.dtype == np.float64 else ints(array)
+            for name, array in self._kept.items()
         }
         data = ModelData(**sizes, discount=discount, **addresses)
-        handle = c_void_p()
-        self.handle: int | None = None
-        check(_new(byref(data), byref(handle)))
-        self.handle = handle.value
+        self._handle = Handle(_new, _free, self._kept, byref(data))
+        self.handle = self._handle.address
         self.num_states, self.num_actions = sizes["num_states"], sizes["num_actions"]
         self.num_transitions, self.dimension = sizes["num_transitions"], sizes["dimension"]
         self.num_blocks, self.discount = sizes["num_blocks"], discount
         self.num_free = int(arrays["free_begin"][-1])
-
-    def __del__(self) -> None:
-        if getattr(self, "handle", None):
-            _free(self.handle)
 
     def probabilities(self, theta: Floats, out: Floats | None = None) -> Floats:
         """<phi, theta> of every transition."""
@@ -83,41 +80,14 @@ class Model:
         check(_assemble(self.handle, floats(y, self.num_free), floats(theta)))
         return theta
 
+    def value_feature(self, pair: int, V: Floats, out: Floats, weight: float = 1.0) -> None:
+        """out = weight * phi_V(s, a) = weight * sum_s' phi(s'|s,a) V(s'), for the pair s * A + a."""
+        check(
+            _value_feature(self.handle, pair, floats(V, self.num_states), weight, floats(out, self.dimension))
+        )
+
     def place(self, theta: Floats) -> Floats:
         """The y of theta, moved inside the feasible set where theta is outside."""
         y = np.empty(self.num_free)
         check(_place(self.handle, floats(theta, self.dimension), floats(y)))
         return y
-
-
-def from_flat(flat: Any, domain: Any) -> Model:
-    """A handle from the flat arrays of `vbmle.flatten`."""
-    dense = flat.phi.shape[0] > 0
-    states = len(flat.reward) // flat.num_actions
-    sizes = {
-        "num_states": states,
-        "num_actions": int(flat.num_actions),
-        "num_transitions": len(flat.successor),
-        "dimension": len(domain.center),
-        "num_blocks": len(domain.diameter),
-    }
-    arrays: dict[str, Floats | Ints | None] = {
-        "pair_begin": flat.indptr,
-        "successor": flat.successor,
-        "reward": flat.reward,
-        "reward_next": flat.reward_next if len(flat.reward_next) else None,
-        "phi": np.ascontiguousarray(flat.phi) if dense else None,
-        "feature_begin": None if dense else flat.f_indptr,
-        "feature_coordinate": None if dense else flat.f_indices,
-        "feature_weight": None if dense else flat.f_data,
-        "center": domain.center,
-        "coordinates": domain.coords,
-        "coordinate_begin": domain.coord_ptr,
-        "basis": domain.basis,
-        "free_begin": domain.free_ptr,
-        "normals": domain.rows,
-        "offsets": domain.offsets,
-        "facet_begin": domain.row_ptr,
-        "diameter": domain.diameter,
-    }
-    return Model(sizes, float(flat.discount), arrays)

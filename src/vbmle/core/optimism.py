@@ -172,24 +172,26 @@ class Optimist:
             found.append({name: view(self._handle, getattr(seen, name), *kinds[name]) for name in kinds})
         return found
 
-    def state(self) -> dict[str, NDArray[Any]]:
+    def snapshot(self) -> dict[str, NDArray[Any]]:
         """What `restore` continues from: copies."""
         warm = self.warm()
         kept = {f"warm.{name}": np.stack([one[name] for one in warm]) for name in warm[0]}
         kept |= {"warm.tight": self._tight.copy(), "warm.chosen": self._chosen.copy()}
         kept |= {"V": self.V.copy(), "policy": self.policy.copy(), "theta": self.theta.copy()}
-        return kept | {"error_bound": np.array(self.error_bound), "empty": np.array(self.empty)}
+        ended = [float(getattr(self._last, name)) for name, _ in OptimisticPlan._fields_]
+        return kept | {"ended": np.array(ended)}
 
-    def restore(self, state: dict[str, NDArray[Any]]) -> None:
-        """Continue from a `state`."""
-        self._ellipsoids = max(self._ellipsoids, len(state["warm.s"]))
+    def restore(self, snapshot: dict[str, NDArray[Any]]) -> None:
+        """Continue from a snapshot."""
+        self._ellipsoids = max(self._ellipsoids, len(snapshot["warm.s"]))
         check(_grow(self._address, self._ellipsoids))
-        for number, one in enumerate(self.warm()[: len(state["warm.s"])]):
+        for number, one in enumerate(self.warm()[: len(snapshot["warm.s"])]):
             for name, array in one.items():
-                array[...] = state[f"warm.{name}"][number]
-        self._tight[...], self._chosen[...] = state["warm.tight"], state["warm.chosen"]
-        self.V[...], self.policy[...], self.theta[...] = state["V"], state["policy"], state["theta"]
-        self._last.error_bound, self._last.empty = float(state["error_bound"]), int(state["empty"])
+                array[...] = snapshot[f"warm.{name}"][number]
+        self._tight[...], self._chosen[...] = snapshot["warm.tight"], snapshot["warm.chosen"]
+        self.V[...], self.policy[...], self.theta[...] = snapshot["V"], snapshot["policy"], snapshot["theta"]
+        for (name, kind), value in zip(OptimisticPlan._fields_, snapshot["ended"].tolist(), strict=True):
+            setattr(self._last, name, value if kind is c_double else int(value))
 
 
 class L1Optimist:

@@ -56,13 +56,13 @@ class Planner:
     """
 
     def __init__(self, model: Model, factors: bool) -> None:
-        memory = Handle(_new, _free, model, model.handle, int(factors))
-        self.model, self._memory, self.handle = model, memory, memory.address
+        owner = Handle(_new, _free, model, model.handle, int(factors))
+        self.model, self._owner, self.handle = model, owner, owner.address
         arrays, states, dimension = _Arrays(), model.num_states, model.dimension
         check(_look(self.handle, byref(arrays)))
 
         def of(name: str, kind: Any, *shape: int) -> NDArray[Any]:
-            return view(memory, getattr(arrays, name), kind, shape)
+            return view(owner, getattr(arrays, name), kind, shape)
 
         self.theta: Floats = of("theta", np.float64, dimension)
         self.p: Floats = of("p", np.float64, model.num_transitions)
@@ -126,7 +126,7 @@ class Planner:
         check(_floor(self.handle, state))
 
     def broken_pair(self) -> int:
-        """The first pair whose p is no distribution, or -1."""
+        """The first pair whose p is not a probability distribution, or -1."""
         return int(_broken_pair(self.handle))
 
 
@@ -159,7 +159,7 @@ _plan_known = declare("vb_plan_known", c_int32, POINTER(_Known), c_double, POINT
 
 
 class KnownPlan(NamedTuple):
-    """V (S,), Q (S, A), policy (S,), and what bounds the error of V; or the first pair that is no distribution."""
+    """V (S,), Q (S, A), policy (S,), and what bounds the error of V; or the first pair that is not a distribution."""
 
     V: Floats
     Q: Floats

@@ -53,7 +53,7 @@ _information_decided = declare("vb_information_decided", c_int32, c_void_p)
 
 
 class Regression:
-    """Sigma, its inverse and b, by rank-one updates: views, as is all that `state` has."""
+    """Sigma, its inverse and b, by rank-one updates: views, as is all that `snapshot` has."""
 
     def __init__(self, model: Model, ridge: float) -> None:
         self._handle = Handle(_new, _free, model, model.handle, ridge)
@@ -91,7 +91,7 @@ class Regression:
         check(_estimate(self._address, floats(theta)))
         return theta
 
-    def state(self) -> dict[str, NDArray[Any]]:
+    def snapshot(self) -> dict[str, NDArray[Any]]:
         """What `restore` continues from: copies."""
         return {
             "sigma": self.sigma.copy(),
@@ -100,10 +100,14 @@ class Regression:
             "log_det": np.array(self.log_det),
         }
 
-    def restore(self, state: dict[str, NDArray[Any]]) -> None:
-        """Continue from a `state`."""
-        self.sigma[...], self.inverse[...], self.b[...] = state["sigma"], state["inverse"], state["b"]
-        self.log_det = float(state["log_det"])
+    def restore(self, snapshot: dict[str, NDArray[Any]]) -> None:
+        """Continue from a snapshot."""
+        self.sigma[...], self.inverse[...], self.b[...] = (
+            snapshot["sigma"],
+            snapshot["inverse"],
+            snapshot["b"],
+        )
+        self.log_det = float(snapshot["log_det"])
 
 
 class Information:
@@ -141,11 +145,11 @@ class Information:
         """Start to wait again: a decision has been taken with all that is known."""
         check(_information_decided(self._address))
 
-    def state(self) -> dict[str, NDArray[Any]]:
+    def snapshot(self) -> dict[str, NDArray[Any]]:
         """What `restore` continues from: copies."""
         return {"inverse": self.inverse.copy(), "growth": self.growth.copy(), "due": np.array(self.due)}
 
-    def restore(self, state: dict[str, NDArray[Any]]) -> None:
-        """Continue from a `state`."""
-        self.inverse[...], self.growth[...] = state["inverse"], state["growth"]
-        self.due = bool(state["due"])
+    def restore(self, snapshot: dict[str, NDArray[Any]]) -> None:
+        """Continue from a snapshot."""
+        self.inverse[...], self.growth[...] = snapshot["inverse"], snapshot["growth"]
+        self.due = bool(snapshot["due"])

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vbmle.core.counts import Counts
+from vbmle.core.handle import Handle
 from vbmle.core.library import check, declare
 from vbmle.core.memory import Floats, Ints, floats, ints, view
 from vbmle.core.model import Model
+from vbmle.core.transition_counts import Counts
 
 STATUSES = ("converged", "stalled", "no step", "line search failed", "out of iterations", "no start")
 
@@ -27,16 +28,22 @@ class Objective(ctypes.Structure):
         ("bias", c_double),
         ("state", c_int64),
     )
-    kept: tuple[Any, ...]
+    counts_used: Counts
+    linear_used: Floats | None
+
+    def replaced(self, **changes: Any) -> Objective:
+        """The same with other settings of `make_objective`."""
+        given = {"bias": self.bias, "state": self.state, "linear": self.linear_used}
+        return make_objective(self.counts_used, **({"ridge": self.ridge} | given | changes))
 
 
 def make_objective(
     counts: Counts, ridge: float, bias: float = 0.0, state: int = 0, linear: Floats | None = None
 ) -> Objective:
     """An objective that keeps the counts, and the linear part, alive."""
-    address = None if linear is None else floats(linear)
+    address = None if linear is None else floats(linear, counts.model.dimension)
     made = Objective(counts.handle, address, ridge, bias, state)
-    made.kept = (counts, linear)
+    made.counts_used, made.linear_used = counts, linear
     return made
 
 
@@ -50,19 +57,38 @@ class _Starts(ctypes.Structure):
     )
 
 
-_VIEWS = ("y", "theta", "V", "policy", "active", "num_active", "result", "status", "iterations", "evaluated")
+_VIEWS = (
+    "y",
+    "theta",
+    "V",
+    "policy",
+    "active",
+    "num_active",
+    "result",
+    "status",
+    "iterations",
+    "evaluated",
+    "factored",
+    "factors",
+)
 
 
 class _Fields(ctypes.Structure):
-    _fields_ = (*((name, c_void_p) for name in _VIEWS), ("size", c_int64), ("turn", c_int64))
+    _fields_ = (
+        *((name, c_void_p) for name in _VIEWS),
+        ("factor_size", c_int64),
+        ("size", c_int64),
+        ("turn", c_int64),
+        ("climbs", c_int64),
+    )
 
 
 _new = declare("vb_solver_new", c_int32, c_void_p, c_int64, c_int32, POINTER(c_void_p))
 _free = declare("vb_solver_free", None, c_void_p)
 _set_starts = declare("vb_solver_set_starts", c_int32, c_void_p, POINTER(_Starts))
-_look = declare("vb_solver_fields", None, c_void_p, POINTER(_Fields))
-_stand_at = declare("vb_solver_stand_at", None, c_void_p, c_void_p)
-_plan = declare("vb_solver_plan", None, c_void_p)
+_look = declare("vb_solver_fields", c_int32, c_void_p, POINTER(_Fields))
+_stand_at = declare("vb_solver_stand_at", c_int32, c_void_p, c_void_p)
+_plan = declare("vb_solver_plan", c_int32, c_void_p)
 _restore = declare("vb_solver_restore", c_int32, c_void_p, c_int64, c_int64)
 _add_start = declare("vb_solver_add_start", c_int32, c_void_p, POINTER(Objective), c_void_p)
 _climb, _search, _follow, _few = (
@@ -75,21 +101,16 @@ class Solver:
     """Local maxima kept from one call to the next; row 0 of every view is the incumbent, the last row scratch."""
 
     def __init__(self, model: Model, places: int, factors: bool) -> None:
-        self.model, self.places, self.handle = model, places, None
-        handle = c_void_p()
-        check(_new(model.handle, places, int(factors), byref(handle)))
-        self.handle = handle.value
+        self.model, self.places = model, places
+        owner = self._owner = Handle(_new, _free, model, model.handle, places, int(factors))
+        self.handle = owner.address
         self._fields = _Fields()
         self._reference = byref(self._fields)
         _look(self.handle, self._reference)
         self.views: dict[str, NDArray[Any]] = {
-            name: view(self, getattr(self._fields, name), kind, shape)
+            name: view(owner, getattr(self._fields, name), kind, shape)
             for name, (kind, shape) in self._shapes().items()
         }
-
-    def __del__(self) -> None:
-        if getattr(self, "handle", None):
-            _free(self.handle)
 
     def _shapes(self) -> dict[str, tuple[Any, tuple[int, ...]]]:
         model, rows = self.model, self.places + 1
@@ -104,6 +125,8 @@ class Solver:
             "status": (np.int32, (rows,)),
             "iterations": (np.int32, (rows,)),
             "evaluated": (np.uint8, (rows,)),
+            "factored": (np.uint8, (rows,)),
+            "factors": (np.float64, (rows, int(self._fields.factor_size))),
         }
 
     @property
@@ -117,6 +140,12 @@ class Solver:
         """How often it has followed."""
         _look(self.handle, self._reference)
         return int(self._fields.turn)
+
+    @property
+    def climbs(self) -> int:
+        """How often it has climbed, from wherever."""
+        _look(self.handle, self._reference)
+        return int(self._fields.climbs)
 
     def set_starts(self, fixed: Floats, best: Floats | None, pairs: Ints) -> None:
         """Where searches start from."""
@@ -147,12 +176,12 @@ class Solver:
 
     def stand_at(self, theta: Floats) -> None:
         """Stand at theta alone."""
-        _stand_at(self.handle, floats(theta, self.model.dimension))
+        check(_stand_at(self.handle, floats(theta, self.model.dimension)))
 
     def plan(self) -> None:
         """Make the incumbent's policy and V optimal for its theta."""
-        _plan(self.handle)
+        check(_plan(self.handle))
 
     def restore(self, size: int, turn: int) -> None:
-        """Take over what was written into the views."""
+        """Take over what was written into the views; where it is refused, the solver is as new."""
         check(_restore(self.handle, size, turn))

@@ -17,7 +17,7 @@ from vbmle import agents as agent_modules
 from vbmle.agents.base import Agent
 from vbmle.experiments import InputError
 from vbmle.experiments.settings import REQUIRED, fit, nearest, settings_of, types_of, written
-from vbmle.model import World
+from vbmle.model.world import World
 from vbmle.worlds import WORLDS
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
+from contextlib import suppress
 from typing import Any
 
 from vbmle.experiments import InputError
@@ -41,7 +42,8 @@ class Cluster(Executor):
         """Hang up: the scheduler then drops the tasks that nobody waits for."""
         if wait and not cancel_futures:
             self._executor.shutdown(wait=True)
-        self._client.close(timeout=CLOSE_SECONDS)
+        with suppress(TimeoutError):  # a busy machine: the connection ends with the process
+            self._client.close(timeout=CLOSE_SECONDS)
 
 
 def connect(address: str, say: Callable[[str], None]) -> Workers:

@@ -18,11 +18,10 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Self, TypeVar
 
+from vbmle.common.threads import ONE_THREAD
+
 Task = TypeVar("Task")
 Result = TypeVar("Result")
-
-ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
-"""On busy cores several BLAS threads per process make small linear algebra many times slower."""
 
 TRIES_ALONE = 2
 """How often a task may kill a worker that has nothing else to do."""
@@ -53,7 +52,7 @@ def processors() -> int:
 
 @contextmanager
 def ends_at_once() -> Iterator[None]:
-    """Within this block Ctrl-C ends the process on the spot: a compiler would not let Python see it for long."""
+    """Within this block Ctrl-C ends the process on the spot: a long call of the core would not let Python see it."""
     main = threading.current_thread() is threading.main_thread()
     before = signal.signal(signal.SIGINT, signal.SIG_DFL) if main else None
     try:
@@ -75,7 +74,7 @@ class Workers:
 
     def __enter__(self) -> Self:
         self._environment = {name: os.environ.get(name) for name in ONE_THREAD}
-        os.environ.update(dict.fromkeys(ONE_THREAD, "1"))  # processes read it when they start
+        os.environ.update(ONE_THREAD)  # processes read it when they start
         self._bystanders = set(multiprocessing.active_children())
         self._pool = self._open_pool()
         return self
@@ -179,7 +178,7 @@ def _finished(running: Iterable[Future[Result]]) -> set[Future[Result]]:
 
 
 def _process_pool(jobs: int) -> ProcessPoolExecutor:
-    # Spawned, not forked: a copy of a process that has threads (BLAS, polars) may stop for ever.
+    # Spawned, not forked: a copy of a process that has threads (BLAS, polars) may hang.
     context = multiprocessing.get_context("spawn")
     return ProcessPoolExecutor(jobs, mp_context=context, initializer=_start_worker)
 

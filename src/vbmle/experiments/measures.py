@@ -2,6 +2,8 @@
 
     regret        cumulative, after the step
     seconds       per step, on average since the row before: their mean weighed by steps is that of the run
+    trouble       decisions since the row before that did not converge, whose certificate is not closed, or whose
+                  confidence set was empty
     distance      |theta_t - theta*|^2 of the theta in force in the step (see `History`)
     mle_error     |theta* - theta_t^MLE|^2 in the norm of A_t = sum_{i<t} phi_i phi_i' + lambda I (equation 13)
 
@@ -13,12 +15,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from vbmle.counts import TransitionCounts
-from vbmle.model import World
+from vbmle.common.validation import Floats, Ints
+from vbmle.estimation.counts import TransitionCounts
+from vbmle.estimation.maximiser import Solver, goal
+from vbmle.model.world import World
 from vbmle.simulation import History
-from vbmle.solver import Solver, goal
 from vbmle.theory.trace import mle_error as squared_error
-from vbmle.validation import Floats, Ints
 
 RIDGE = 1.0
 """lambda of the estimate and of A_t."""
@@ -49,6 +51,8 @@ def columns(world: World, history: History, steps: Ints, mle: bool = False) -> d
     """The columns of a record by name: those that the history has, and on demand the estimate's error."""
     row = steps - 1
     found = {"regret": history.regret[row], "seconds": mean_between(history.seconds, steps)}
+    if history.trouble is not None:
+        found["trouble"] = sum_between(history.trouble, steps)
     for name in ("distance", "distance_mean"):
         values = getattr(history, name)
         if values is not None:
@@ -58,8 +62,13 @@ def columns(world: World, history: History, steps: Ints, mle: bool = False) -> d
 
 def mean_between(values: Floats, steps: Ints) -> Floats:
     """The mean of `values` over the steps since the recorded one before."""
+    return sum_between(values, steps) / np.diff(steps, prepend=0)
+
+
+def sum_between(values: Floats, steps: Ints) -> Floats:
+    """The sum of `values` over the steps since the recorded one before."""
     starts = np.concatenate([[0], steps[:-1]])
-    return np.asarray(np.add.reduceat(values[: steps[-1]], starts) / (steps - starts))
+    return np.asarray(np.add.reduceat(values[: steps[-1]], starts))
 
 
 def mle_error(world: World, history: History, steps: Ints, ridge: float = RIDGE) -> Floats:

@@ -24,8 +24,6 @@ from rich.text import Text
 QUIET_SECONDS = 20.0
 """Time between two lines when nobody watches."""
 
-PREPARING = "preparing (compiling, which takes about a minute, on the first run only)"
-
 
 class Bars:
     """A bar for every agent, with its rate and the time that remains."""
@@ -33,7 +31,6 @@ class Bars:
     def __init__(self, console: Console | None = None) -> None:
         self._console = console or Console(stderr=True)
         self._progress: Progress | None = None
-        self._status = self._console.status(PREPARING)
         self._tasks: dict[str, TaskID] = {}
 
     def __enter__(self) -> Self:
@@ -46,9 +43,6 @@ class Bars:
 
     def say(self, line: str) -> None:
         self._console.print(line, markup=False, highlight=False, soft_wrap=True)
-
-    def preparing(self) -> None:
-        self._status.start()
 
     def begin(self, name: str, totals: dict[str, int], done: dict[str, int]) -> None:
         self._stop()  # the bars of the experiment before stay where they are
@@ -64,7 +58,6 @@ class Bars:
             self._progress.advance(self._tasks[agent])
 
     def _stop(self) -> None:
-        self._status.stop()
         if self._progress is not None:
             self._progress.stop()
 
@@ -86,9 +79,6 @@ class Lines:
 
     def say(self, line: str) -> None:
         print(line, file=self._stream, flush=True)
-
-    def preparing(self) -> None:
-        self.say(PREPARING)
 
     def begin(self, name: str, totals: dict[str, int], done: dict[str, int]) -> None:
         self._name = name

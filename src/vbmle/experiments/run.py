@@ -7,35 +7,28 @@ from __future__ import annotations
 
 import textwrap
 import traceback
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-from vbmle.experiments import measures
+from vbmle.experiments import playing
 from vbmle.experiments.compute import Lost, PoolGone, Workers
+from vbmle.experiments.resume_key import code_version
 from vbmle.experiments.spec import Experiment, Trial
-from vbmle.experiments.store import Record, Store, about, code_version
-from vbmle.simulation import simulate
+from vbmle.experiments.store import Record, Store, about
 
 T = TypeVar("T")
-
-WARM_UP = 2
-"""Steps that compile, or load, all that an agent needs."""
 
 MESSAGE = 300
 """Characters of an error that are shown; some libraries write pages."""
 
 
 class Watcher(Protocol):
-    """Who is told how a run goes on."""
+    """What hears about the progress of a run."""
 
     def say(self, line: str) -> None:
         """Something the user should know."""
-
-    def preparing(self) -> None:
-        """The kernels are being compiled, or loaded."""
 
     def begin(self, name: str, totals: dict[str, int], done: dict[str, int]) -> None:
         """An experiment starts: how many trials each agent has, and how many of them have a record already."""
@@ -80,10 +73,6 @@ def run_all(
     """Run what is missing of each, one after the other, by the same workers; records go to `folder`."""
     work = [_open(experiment, folder, watcher) for experiment in experiments]
     with workers:
-        missing = _one_of_each([trial for _, trials in work for trial in trials])
-        if missing:
-            watcher.preparing()
-            _collect(workers, prepare, missing, lambda trial, result: None, at_once=1)
         return [_complete(store, trials, workers, watcher) for store, trials in work]
 
 
@@ -110,19 +99,15 @@ def _complete(store: Store, trials: list[Trial], workers: Workers, watcher: Watc
 
     if trials:
         watcher.begin(store.experiment.name, *_counts(store.experiment, trials))
-        _collect(workers, play, trials, keep)
+        _collect(workers, trials, keep)
     return summary
 
 
 def _collect(
-    workers: Workers,
-    function: Callable[[Trial], T],
-    trials: list[Trial],
-    take: Callable[[Trial, T | Lost], None],
-    at_once: int | None = None,
+    workers: Workers, trials: list[Trial], take: Callable[[Trial, Record | Failure | Lost], None]
 ) -> None:
     try:
-        for trial, result in workers.results(function, trials, at_once):
+        for trial, result in workers.results(play, trials):
             take(trial, result)
     except PoolGone:
         raise Stopped("the cluster is gone; what is complete is kept, run again to go on") from None
@@ -147,48 +132,12 @@ def _keep(store: Store, trial: Trial, result: Record | Failure | Lost, summary: 
 
 def play(trial: Trial) -> Record | Failure:
     """One trial, in a worker: whatever it raises is its result, so that the others go on."""
-    return _guarded(_play, trial)
-
-
-def prepare(trial: Trial) -> Record | Failure | None:
-    """Compile what a trial needs, so that it is found on disk by every worker, and no clock sees it."""
-    return _guarded(_prepare, trial)
-
-
-def _play(trial: Trial) -> Record:
-    _prepare(trial)
-    world = trial.make_world()
-    extra = ["distance"] if trial.record.distance else []
-    history = simulate(trial.make_agent(world), world, trial.horizon, seed=trial.chance, record=extra)
-    columns = measures.columns(world, history, trial.steps, mle=trial.record.mle_error)
-    return Record(trial, columns, measures.facts(world), code_version(), about())
-
-
-_prepared: set[tuple[str, str]] = set()
-
-
-def _prepare(trial: Trial) -> None:
-    """Once per process, agent and family of worlds."""
-    key = (trial.world_choice.name, trial.agent_choice.name)
-    if key not in _prepared:
-        world = trial.make_world()
-        simulate(trial.make_agent(world), world, WARM_UP)
-        _prepared.add(key)
-
-
-def _guarded(action: Callable[[Trial], T], trial: Trial) -> T | Failure:
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RuntimeWarning)  # what an agent warns of it also counts
-            return action(trial)
+        columns, facts = playing.play(trial)
     except Exception as error:
         message = " ".join(f"{type(error).__name__}: {error}".split())
         return Failure(trial, textwrap.shorten(message, MESSAGE), traceback.format_exc())
-
-
-def _one_of_each(trials: list[Trial]) -> list[Trial]:
-    """A trial for every pair of a family of worlds and a kind of agent."""
-    return list({(t.world_choice.name, t.agent_choice.name): t for t in reversed(trials)}.values())[::-1]
+    return Record(trial, columns, facts, code_version(), about())
 
 
 def _counts(experiment: Experiment, trials: list[Trial]) -> tuple[dict[str, int], dict[str, int]]:

@@ -16,8 +16,8 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 import msgspec
 from numpy.typing import ArrayLike
 
+from vbmle.common.validation import Among
 from vbmle.experiments import InputError
-from vbmle.validation import Among
 
 REQUIRED = inspect.Parameter.empty
 """Stands for the default of a setting that has none."""
@@ -53,6 +53,17 @@ def types_of(maker: Callable[..., Any]) -> dict[str, Any]:
     return {name: hints.get(name, Any) for name in settings_of(maker)}
 
 
+def choices_of(maker: Callable[..., Any]) -> dict[str, list[Any]]:
+    """The values that are listed for its settings, by name; settings that take anything else are left out."""
+    found = {}
+    for name, annotation in types_of(maker).items():
+        members = get_args(annotation) if _is_union(annotation) else (annotation,)
+        listed = [item for member in members for item in _choices(member)]
+        if listed:
+            found[name] = listed
+    return found
+
+
 def written(annotation: Any) -> str:
     """A type as it is shown in a list of settings."""
     if choices := _choices(annotation):
@@ -73,7 +84,10 @@ def written(annotation: Any) -> str:
 def fit(where: str, owner: str, maker: Callable[..., Any], given: dict[str, Any]) -> dict[str, Any]:
     """`given` with whole numbers as floats where floats are asked for; one line about what does not fit."""
     defaults, wanted = settings_of(maker), types_of(maker)
+    former = getattr(maker, "renamed", {})
     for key in given:
+        if key in former:
+            raise InputError(f"{where}: {owner} has no setting {key!r}; it is called {former[key]!r} now")
         if key not in defaults:
             raise InputError(f"{where}: {owner} has no setting {key!r}; {nearest(key, defaults)}")
     # A seed is set for each trial.

@@ -17,12 +17,10 @@ from typing import Any, Literal
 import msgspec
 import numpy as np
 
-from vbmle import validation
-from vbmle.agents.base import Agent
+from vbmle.common import validation
+from vbmle.common.validation import Ints
 from vbmle.experiments import InputError, catalogue, measures
 from vbmle.experiments.settings import settings_of
-from vbmle.model import World
-from vbmle.validation import Ints
 
 
 class Choice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -74,7 +72,9 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
                 catalogue.require(kind, choice.name, choice.settings, f"{self.name}: {kind} {label!r}")
                 other = folders.setdefault(folder_name(label).lower(), label)
                 if other != label:
-                    raise InputError(f"{self.name}: {kind}s {other!r} and {label!r} need labels less alike")
+                    raise InputError(
+                        f"{self.name}: {kind}s {other!r} and {label!r} map to the same folder name; rename one"
+                    )
 
     def plan(self) -> list[Trial]:
         """Every trial; the first of all worlds and agents come first, so that half a run is half of each."""
@@ -126,15 +126,6 @@ class Trial(msgspec.Struct, frozen=True):
         asked = {"world": self._world_seed(), "agent": self._agent_seed()}
         return {"chance": self.chance} | {name: found["seed"] for name, found in asked.items() if found}
 
-    def make_world(self) -> World:
-        maker = catalogue.worlds()[self.world_choice.name]
-        return maker(**self.world_choice.settings, **self._world_seed())
-
-    def make_agent(self, world: World) -> Agent:
-        maker = catalogue.agents()[self.agent_choice.name]
-        truth = {"theta": world.theta.tolist()} if maker.needs_truth else {}
-        return maker(world.mdp, **truth, **self.agent_choice.settings, **self._agent_seed())
-
     def recipe(self) -> str:
         """One line of Python that runs this trial again."""
         world = self.world_choice.call(**self._world_seed())
@@ -158,7 +149,7 @@ class Trial(msgspec.Struct, frozen=True):
 
 
 def seed(*key: str | int) -> int:
-    """A seed in 0 .. 2^63 - 1 that belongs to this key, on every machine and for ever."""
+    """A seed in 0 .. 2^63 - 1 that belongs to this key, on every machine, at any time."""
     entropy = int(_digest(list(key)), 16)
     state = np.random.SeedSequence(entropy).generate_state(1, np.uint64)
     return int(state[0] >> np.uint64(1))

@@ -18,7 +18,6 @@ import platform
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -26,20 +25,20 @@ import msgspec
 import numpy as np
 import polars as pl
 
+from vbmle.common.files import whole_or_absent
+from vbmle.common.validation import Floats, Ints
 from vbmle.experiments import InputError
+from vbmle.experiments.resume_key import code_version, version_of
 from vbmle.experiments.spec import Experiment, Trial, folder_name
-from vbmle.validation import Floats, Ints
 
-FORMAT = "vbmle-record-1"
+FORMAT = "vbmle-record-2"
+"""Since 2 there is a column `trouble`."""
+
 UNREADABLE = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError, KeyError)
 """What reading a damaged file may raise."""
 
 FOREIGN = "other settings, or made by another version of the code"
-
-BYSTANDERS = {"cli.py", "experiments", "report"}
-"""Parts of the package that no number in a record depends on, but for MEASURES. (Seeds are checked themselves.)"""
-
-MEASURES = Path("experiments/measures.py")
+OLD = "the format of an earlier version of vbmle"
 
 TIMINGS = ("seconds",)
 """Columns that differ from run to run: no comparison reads them."""
@@ -51,6 +50,10 @@ class DamagedError(ValueError):
 
 class ForeignError(ValueError):
     """A record of something else."""
+
+
+class OldError(ForeignError):
+    """A record in a format that is no longer read."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +119,8 @@ class Store:
         }
         try:
             self.home.mkdir(parents=True, exist_ok=True)
-            _replace(self.home / "experiment.json", json.dumps(note, indent=1).encode())
+            with whole_or_absent(self.home / "experiment.json") as aside:
+                aside.write_text(json.dumps(note, indent=1))
         except OSError as error:
             raise InputError(f"--out {self.folder}: cannot write there ({error.strerror})") from None
 
@@ -139,14 +143,16 @@ class Store:
         # in memory first: after an interrupt a thread of polars may go on writing
         content = io.BytesIO()
         frame.write_parquet(content, metadata={"vbmle": json.dumps(meta)})
-        _replace(path, content.getvalue())
+        with whole_or_absent(path) as aside:
+            aside.write_bytes(content.getvalue())
 
     def read(self, trial: Trial) -> Record:
-        """The record of a trial; DamagedError or ForeignError if what is there is not it."""
+        """The record of a trial; DamagedError, ForeignError or OldError if what is there is not it."""
         path = self.path(trial)
         try:
             meta = json.loads(pl.read_parquet_metadata(path)["vbmle"])
-            fingerprint, checksum, facts = meta["fingerprint"], meta["checksum"], meta["facts"]
+            form, fingerprint = meta["format"], meta["fingerprint"]
+            checksum, facts = meta["checksum"], meta["facts"]
             # Read whole before it is parsed: a file that shrinks meanwhile must not be mapped.
             frame = pl.read_parquet(path, memory_map=False)
             columns = {name: frame[name].to_numpy() for name in frame.columns if name != "step"}
@@ -155,28 +161,32 @@ class Store:
             raise DamagedError(f"{path} is damaged ({type(error).__name__})") from None
         if checksum != _checksum(columns):
             raise DamagedError(f"{path} is damaged (its numbers do not match their checksum)")
+        if form != FORMAT:
+            raise OldError(f"{path}: {OLD} ({form}, not {FORMAT})")
         if fingerprint != trial.fingerprint(self.code) or not np.array_equal(steps, trial.steps):
             raise ForeignError(f"{path}: {FOREIGN}")
         return Record(trial, columns, facts)
 
     def missing(self) -> tuple[list[Trial], list[str]]:
         """The trials without a record, and lines about what had to be set aside because it is not theirs."""
-        trials, lines, foreign = [], [], 0
+        trials, lines, foreign, old = [], [], 0, 0
         for trial in self.experiment.plan():
             if self.path(trial).exists():
                 try:
                     self.read(trial)
                     continue
+                except OldError:
+                    old += 1
                 except ForeignError:
                     foreign += 1
                 except DamagedError as error:
                     lines.append(f"{error}: set aside and run again")
                 self._set_aside(self.path(trial))
             trials.append(trial)
-        if foreign:
-            lines.append(
-                f"records with {FOREIGN}: {foreign}, set aside in {self.folder / 'set-aside'} and run again"
-            )
+        for count, reason in ((old, f"in {OLD}"), (foreign, f"with {FOREIGN}")):
+            if count:
+                place = self.folder / "set-aside"
+                lines.append(f"records {reason}: {count}, set aside in {place} and run again")
         return trials, lines
 
     def _set_aside(self, path: Path) -> None:
@@ -207,47 +217,32 @@ def _results(folder: Path, path: Path) -> Results:
         store, facts = Store(folder, experiment, note["code"]), dict(note["about"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InputError(f"{path}: it does not describe an experiment ({error})") from None
-    records, left_out = [], []
+    records, left_out, old = [], [], 0
     foreign = set(store.home.glob("*/*/trial-*.parquet"))
     for trial in experiment.plan():
         if store.path(trial) in foreign:
             try:
                 records.append(store.read(trial))
+            except OldError:
+                old += 1
             except ForeignError:
                 continue
             except DamagedError as error:
                 left_out.append(str(error))
             foreign.remove(store.path(trial))
+    if old:
+        left_out.append(f"records in {OLD}: {old}; run again to make them anew")
     if foreign:
         left_out.append(f"records with {FOREIGN}: {len(foreign)}")
     return Results(experiment, records, facts, left_out)
 
 
 @cache
-def code_version() -> str:
-    """The version, and a hash of the sources: records made by other code are not mixed with ours."""
-    root = Path(__file__).parents[1]
-    total = hashlib.sha256()
-    for path in sorted(root.rglob("*.py")):
-        part = path.relative_to(root)
-        if part.parts[0] not in BYSTANDERS or part == MEASURES:
-            total.update(part.as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
-    return f"{_version('vbmle')}+{total.hexdigest()[:12]}"
-
-
-@cache
 def about() -> dict[str, str]:
     """Versions and machine."""
-    found = {name: _version(name) for name in ("vbmle", "numpy", "scipy", "numba", "polars")}
+    found = {name: version_of(name) for name in ("vbmle", "numpy", "scipy", "polars")}
     machine = f"{platform.system()} {platform.machine()}, {os.cpu_count()} processors"
     return found | {"python": platform.python_version(), "machine": machine}
-
-
-def _version(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return "unknown"
 
 
 def _checksum(columns: Mapping[str, Any]) -> str:
@@ -255,12 +250,3 @@ def _checksum(columns: Mapping[str, Any]) -> str:
     for name, column in columns.items():
         total.update(name.encode() + b"\0" + np.ascontiguousarray(column, dtype=np.float64).tobytes())
     return total.hexdigest()
-
-
-def _replace(path: Path, content: bytes) -> None:
-    part = path.with_suffix(".part")
-    try:
-        part.write_bytes(content)
-        os.replace(part, path)
-    finally:
-        part.unlink(missing_ok=True)

@@ -1,7 +1,7 @@
 """Figures as data: what is drawn on paper (figures.py) and on the page (page.js) comes from here.
 
 This module has the charts of one world against the step: regret, distance to the truth, error of the maximum
-likelihood estimate. Those across worlds are in across.py.
+likelihood estimate. Those across worlds are in charts_across.py.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from vbmle.common.validation import Floats, Ints
 from vbmle.experiments.spec import folder_name
 from vbmle.report import statistics
-from vbmle.report.comparisons import SAME
-from vbmle.report.data import Runs, WorldRuns
+from vbmle.report.comparisons import SAME_REGRET
 from vbmle.report.tables import text
+from vbmle.report.world_runs import Runs, WorldRuns
 from vbmle.theory import bounds
-from vbmle.validation import Floats, Ints
 
 POINTS = 120
 """Steps at which curves are drawn: more cannot be seen."""
@@ -117,7 +117,7 @@ def over(agents: int) -> str:
 
 def _scale(world: WorldRuns) -> str:
     means = np.array([runs.final.mean() for runs in world.agents.values()])
-    losers = means[means > SAME]
+    losers = means[means > SAME_REGRET]
     return "symlog" if len(losers) and losers.max() > APART * np.median(losers) else "linear"
 
 
@@ -154,7 +154,7 @@ def regret(world: WorldRuns) -> Chart:
 
 def strip_name(agent: str, runs: Runs) -> str:
     """The agent, and how often it lost nothing: dots at 0 lie on top of each other."""
-    return f"{agent}, {int((runs.final < SAME).sum())} of {len(runs.final)} at 0"
+    return f"{agent}, {int((runs.final < SAME_REGRET).sum())} of {len(runs.final)} at 0"
 
 
 # Distance to the truth (Figure 2a)
@@ -167,7 +167,7 @@ def distance(world: WorldRuns) -> Chart | None:
         if "distance" not in runs.columns:
             continue
         mean = runs.columns.get("distance_mean")
-        both = mean is not None and bool(np.any(np.abs(mean - runs.columns["distance"]) > SAME))
+        both = mean is not None and bool(np.any(np.abs(mean - runs.columns["distance"]) > SAME_REGRET))
         name = named(agent, runs, world)
         series.append(curve(agent, f"{name}, least over (s,a)" if both else name, runs, "distance"))
         if both:

@@ -12,11 +12,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from vbmle.common.validation import Floats, Ints
 from vbmle.report import statistics
 from vbmle.report.statistics import FEWER, LEVEL, SEED, Interval
-from vbmle.validation import Floats, Ints
 
-SAME = 1e-9
+SAME_REGRET = 1e-9
 """Regrets that differ by less are called the same; below it is nothing."""
 
 VISIBLE = 0.01
@@ -31,8 +31,8 @@ SHARES = 1_000
 def improvement(ours: Sequence[Floats], theirs: Sequence[Floats]) -> Interval:
     """The probability that we lose less in the same world with the same luck; a tie counts half."""
     gaps = [one - two for one, two in zip(ours, theirs, strict=True)]
-    less = np.array([np.sum(gap < -SAME) for gap in gaps], dtype=float)
-    more = np.array([np.sum(gap > SAME) for gap in gaps], dtype=float)
+    less = np.array([np.sum(gap < -SAME_REGRET) for gap in gaps], dtype=float)
+    more = np.array([np.sum(gap > SAME_REGRET) for gap in gaps], dtype=float)
     ties = np.array([len(gap) for gap in gaps]) - less - more
     value, low, high = _shares(less[:, None], ties[:, None], more[:, None])
     return Interval(float(value[0]), float(low[0]), float(high[0]))
@@ -45,7 +45,7 @@ def profile(lost: Sequence[Floats], scales: Sequence[float], taus: Floats) -> tu
     """
     below = np.array(
         [
-            (values[:, None] <= np.maximum(taus * scale, SAME)).sum(axis=0)
+            (values[:, None] <= np.maximum(taus * scale, SAME_REGRET)).sum(axis=0)
             for values, scale in zip(lost, scales, strict=True)
         ],
         dtype=float,
@@ -103,7 +103,7 @@ def growth(steps: Ints, regret: Floats) -> Interval:
 
 def _slopes(times: Floats, curves: Floats) -> Floats:
     """Least-squares slopes of log curves against times; NaN where there is too little to fit."""
-    used = (curves > VISIBLE * curves[:, -1:]) & (curves > SAME)
+    used = (curves > VISIBLE * curves[:, -1:]) & (curves > SAME_REGRET)
     logs = np.log(np.where(used, curves, 1.0))
     number = np.maximum(used.sum(axis=1), 1)
     centred = np.where(used, times - ((used * times).sum(axis=1) / number)[:, None], 0.0)
@@ -120,7 +120,11 @@ def trend(parameter: Floats, lost: Sequence[Floats]) -> Interval:
     """
     none = Interval(math.nan, math.nan, math.nan)
     means = np.array([values.mean() for values in lost])
-    if np.min(parameter) <= 0.0 or np.min(means) <= SAME or len(set(np.asarray(parameter).tolist())) < 2:
+    if (
+        np.min(parameter) <= 0.0
+        or np.min(means) <= SAME_REGRET
+        or len(set(np.asarray(parameter).tolist())) < 2
+    ):
         return none
     across = np.log(parameter) - np.log(parameter).mean()
     slope = across / (across**2).sum()
@@ -131,7 +135,7 @@ def trend(parameter: Floats, lost: Sequence[Floats]) -> Interval:
     resampled = np.column_stack(
         [statistics.weights(len(v), FEWER, SEED + number) @ v for number, v in enumerate(lost)]
     )
-    found = np.log(resampled[(resampled > SAME).all(axis=1)]) @ slope
+    found = np.log(resampled[(resampled > SAME_REGRET).all(axis=1)]) @ slope
     if len(found) < 0.9 * FEWER:
         return Interval(value, math.nan, math.nan)
     low, high = statistics.ends(found, counts)

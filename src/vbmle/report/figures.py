@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from vbmle.report.charts import CROWD, Chart, Panel, Series
-from vbmle.report.styles import Style
+from vbmle.report.styles import GREY, Style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 LOWEST_POWER = -3
 """The least power of ten that an axis of regret resolves; below it lies 0."""
 
-NOBODY = Style("#666666", "dash", "circle")
+NOBODY = Style(GREY, "dash", "circle")
 Styles = Mapping[str, Style]
 
 

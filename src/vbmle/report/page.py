@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
+from vbmle.common.validation import Floats
 from vbmle.experiments.spec import Experiment
-from vbmle.report import ending, tables
+from vbmle.report import page_ending, tables
 from vbmle.report.charts import POINTS, Chart, Panel, Series, thin
-from vbmle.report.markup import legend, swatches
 from vbmle.report.section import Section, Table
 from vbmle.report.styles import Style
+from vbmle.report.swatches import legend, swatches
 from vbmle.report.tables import Row
-from vbmle.validation import Floats
 
 TITLE = "Regret of value-biased maximum likelihood"
 LARGEST = 4_000_000
@@ -142,7 +142,7 @@ def _body(sections: Sequence[Section], styles: Mapping[str, Style]) -> str:
             f'<nav aria-label="Contents"><ul>{"".join(entries)}<li><a href="#run">What was run</a></li></ul></nav>',
             _bar(styles),
             f'<main id="main">{"".join(parts)}',
-            f"{ending.html(sections)}</main>",
+            f"{page_ending.html(sections)}</main>",
         ]
     )
 

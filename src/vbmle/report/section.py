@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from vbmle.experiments.spec import folder_name
 from vbmle.experiments.store import Results
-from vbmle.report import across, data, published, summary, tables, texts
+from vbmle.report import charts_across, published, summary, tables, texts, world_runs
 from vbmle.report.charts import Chart
-from vbmle.report.data import WorldRuns
 from vbmle.report.tables import Row
 from vbmle.report.texts import Text
+from vbmle.report.world_runs import WorldRuns
 
 MANY_PAIRS = 60
 """Pairs of agents up to which the page shows all of them, and not the first agent's alone."""
@@ -64,8 +64,8 @@ class Section:
 
 def build(results: Results) -> Section:
     """Everything that the report says of an experiment."""
-    worlds, text = data.by_world(results), texts.of(results.experiment.name)
-    charts = across.build(worlds, texts.kinds(text, worlds), text)
+    worlds, text = world_runs.by_world(results), texts.of(results.experiment.name)
+    charts = charts_across.build(worlds, texts.kinds(text, worlds), text)
     pairs = tables.pairs(worlds)
     return Section(results, text, worlds, charts, _tables(results, worlds, pairs, text), pairs)
 
@@ -75,8 +75,11 @@ def _tables(results: Results, worlds: Sequence[WorldRuns], pairs: Sequence[Row],
     name = folder_name(experiment.name)
     first = next(iter(worlds[0].agents)) if worlds and len(pairs) > MANY_PAIRS else ""
     only = f" Here those of {first}; the file has every pair." if first else ""
-    shown = dict(tables.REGRET)
+    rows = tables.regret(worlds)
+    shown = tables.present(tables.REGRET, rows)
     note = "IQM: mean of the middle half. Std: standard deviation over the trials. A dash: nothing there."
+    if "trouble" in shown:
+        note += " Decisions in trouble: over all steps of all trials, those that did not end as they should."
     if experiment.name == published.EXPERIMENT:
         note += (
             ' "Published" is what the paper prints, from its own machine and its own draw of worlds; it leaves the '
@@ -91,7 +94,7 @@ def _tables(results: Results, worlds: Sequence[WorldRuns], pairs: Sequence[Row],
             f"Regret after {experiment.horizon} steps",
             note,
             shown,
-            tables.regret(worlds),
+            rows,
         ),
         Table(
             f"{name}-pairs.csv",

@@ -18,7 +18,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from vbmle.validation import Floats, Ints
+from vbmle.common.validation import Floats, Ints
 
 LEVEL = 0.95
 RESAMPLES = 10_000

@@ -1,7 +1,8 @@
 """How agents look: one label, one colour, line and marker on the whole page and in every figure.
 
-Okabe and Ito's colours, which the colour-blind can tell apart (without yellow, which vanishes on white). Line and
-marker say the same again, and tell agents apart where there are more of them than colours.
+The one table of colours. They are Okabe and Ito's, which the colour-blind can tell apart (agents do without yellow,
+which vanishes on white). Line and marker say the same again, and tell agents apart where there are more of them
+than colours.
 """
 
 from __future__ import annotations
@@ -10,10 +11,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+BLUE, RED, GREEN, PINK = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
+ORANGE, SKY, YELLOW = "#E69F00", "#56B4E9", "#F0E442"
 INK = "#000000"
 """Drawn in the colour of the text: white on a dark page."""
 
-COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", INK)
+GREY = "#666666"
+"""For what belongs to no agent."""
+
+COLORS = (BLUE, RED, GREEN, PINK, ORANGE, SKY, INK)
 
 # By the name of the line in plotly: what matplotlib calls it.
 LINES: dict[str, Any] = {

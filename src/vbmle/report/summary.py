@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from vbmle.report import published, statistics
-from vbmle.report.comparisons import SAME
-from vbmle.report.data import Runs, WorldRuns
+from vbmle.report.comparisons import SAME_REGRET
 from vbmle.report.tables import Row, text
+from vbmle.report.world_runs import Runs, WorldRuns
 
-MOST = 0.9
+MOST_OF_REGRET = 0.9
 """Share of the total regret that is called most of it."""
 
-FEW = 4
+FEW_WORLDS = 4
 """Worlds up to which each is named with its numbers."""
 
 PLAIN = "maximum likelihood"
@@ -27,8 +27,9 @@ def sentences(worlds: Sequence[WorldRuns], pairs: Sequence[Row]) -> list[str]:
     if not worlds:
         return ["No trial is complete yet."]
     others = _others(worlds, pairs)
-    compared = [_comparison(worlds, pairs, other, short=len(others) > FEW) for other in others]
-    return [*_best(worlds, pairs), *compared, *_missing(worlds), _tails(worlds), _cost(worlds)]
+    compared = [_comparison(worlds, pairs, other, short=len(others) > FEW_WORLDS) for other in others]
+    warnings = [*_missing(worlds), *trouble(worlds)]
+    return [*_best(worlds, pairs), *compared, *warnings, _tails(worlds), _cost(worlds)]
 
 
 def headline(worlds: Sequence[WorldRuns], pairs: Sequence[Row]) -> list[str]:
@@ -50,10 +51,11 @@ def _others(worlds: Sequence[WorldRuns], pairs: Sequence[Row]) -> list[str]:
 def costs(worlds: Sequence[WorldRuns]) -> list[str]:
     """What is said of a section that is about the cost of a step alone."""
     agents = dict.fromkeys(agent for world in worlds for agent in world.agents)
-    return [
+    told = [
         _cost_range([(world, world.agents[agent]) for world in worlds if agent in world.agents], agent)
         for agent in agents
     ]
+    return told + trouble(worlds)
 
 
 # Who is best
@@ -75,11 +77,11 @@ def _best(worlds: Sequence[WorldRuns], pairs: Sequence[Row]) -> list[str]:
         told = _join(order)
     found = [f"Among the best, in that no other agent surely lost less: {told}."]
     alone = [f"{agents[0]} in {label}" for label, agents in best.items() if len(agents) == 1]
-    if number > 1 and 0 < len(alone) <= 2 * FEW:
+    if number > 1 and 0 < len(alone) <= 2 * FEW_WORLDS:
         found[0] = f"{found[0][:-1]}; alone at the top: {_join(alone)}."
     plain = [label for label, agents in best.items() if PLAIN in agents and len(agents) > 1]
     if plain:
-        where = _join(plain) if len(plain) <= 2 * FEW else f"{len(plain)} of {_count(number, 'world')}"
+        where = _join(plain) if len(plain) <= 2 * FEW_WORLDS else f"{len(plain)} of {_count(number, 'world')}"
         found.append(
             f"{_capital(PLAIN)}, which does not explore, is among the best in {where}: nothing there shows a need "
             f"for exploration."
@@ -109,7 +111,7 @@ def _comparison(worlds: Sequence[WorldRuns], pairs: Sequence[Row], other: str, s
     """The first agent against another one, over all worlds; `short` leaves out the numbers of trials."""
     first = next(iter(worlds[0].agents))
     rows = [row for row in pairs if row["agent"] == first and row["against"] == other]
-    most = 2 if short else FEW
+    most = 2 if short else FEW_WORLDS
     parts = []
     for sign, winner in ((-1, first), (1, other)):
         won = [row for row in rows if verdict(row) == sign]
@@ -120,7 +122,7 @@ def _comparison(worlds: Sequence[WorldRuns], pairs: Sequence[Row], other: str, s
         ]
     equal = [str(row["world"]) for row in rows if verdict(row) == 0]
     if equal:
-        where = _join(equal) if len(equal) <= FEW else f"{len(equal)} of {len(rows)} worlds"
+        where = _join(equal) if len(equal) <= FEW_WORLDS else f"{len(equal)} of {len(rows)} worlds"
         parts.append(f"they cannot be told apart in {where}")
     return f"{first} against {other}: {'; '.join(parts)}."
 
@@ -166,9 +168,31 @@ def _missing(worlds: Sequence[WorldRuns]) -> list[str]:
     ]
     if not lacking:
         return []
-    if len(lacking) > 2 * FEW:
-        lacking = [*lacking[: 2 * FEW], f"{len(lacking) - 2 * FEW} more"]
+    if len(lacking) > 2 * FEW_WORLDS:
+        lacking = [*lacking[: 2 * FEW_WORLDS], f"{len(lacking) - 2 * FEW_WORLDS} more"]
     return [f"Trials are missing: {_join(lacking)}. Only paired differences compare like with like there."]
+
+
+def trouble(worlds: Sequence[WorldRuns]) -> list[str]:
+    """One sentence about decisions that did not end as they should, where there were any."""
+    found = [
+        f"{agent} in {world.label} ({runs.trouble} in {_steps(world, runs)} steps)"
+        for world in worlds
+        for agent, runs in world.agents.items()
+        if runs.trouble
+    ]
+    if not found:
+        return []
+    if len(found) > 2 * FEW_WORLDS:
+        found = [*found[: 2 * FEW_WORLDS], f"{len(found) - 2 * FEW_WORLDS} more"]
+    return [
+        "Some decisions were in trouble (the solver did not converge, its certificate was not closed, or the "
+        f"confidence set was empty): {_join(found)}."
+    ]
+
+
+def _steps(world: WorldRuns, runs: Runs) -> int:
+    return len(runs.trials) * world.horizon
 
 
 def _tails(worlds: Sequence[WorldRuns]) -> str:
@@ -176,26 +200,28 @@ def _tails(worlds: Sequence[WorldRuns]) -> str:
     first = next(iter(worlds[0].agents))
     here = [world for world in worlds if first in world.agents]
     parts = [f"in {world.label} {_tail(world.agents[first])}" for world in here]
-    if len(here) > FEW:
+    if len(here) > FEW_WORLDS:
         lost = [loss for world in here for loss in world.agents[first].final]
-        parts = [f"lost nothing in {sum(loss < SAME for loss in lost)} of all {len(lost)} trials"]
+        parts = [f"lost nothing in {sum(loss < SAME_REGRET for loss in lost)} of all {len(lost)} trials"]
     return f"Look at medians and dots, not at means alone. {first}: {'; '.join(parts)}."
 
 
 def _tail(runs: Runs) -> str:
     count = len(runs.final)
-    nothing = int((runs.final < SAME).sum())
+    nothing = int((runs.final < SAME_REGRET).sum())
     if nothing == count:
         return f"lost nothing in all {count} trials"
-    most = 1 + next(n for n in range(count) if statistics.share_of_largest(runs.final, n + 1) >= MOST)
-    return f"lost nothing in {nothing} of {count} trials, and {most} made {MOST:.0%} of its loss"
+    most = 1 + next(
+        n for n in range(count) if statistics.share_of_largest(runs.final, n + 1) >= MOST_OF_REGRET
+    )
+    return f"lost nothing in {nothing} of {count} trials, and {most} made {MOST_OF_REGRET:.0%} of its loss"
 
 
 def _cost(worlds: Sequence[WorldRuns]) -> str:
     """Time per step of the first agent beside the published one."""
     first = next(iter(worlds[0].agents))
     here = [(world, world.agents[first]) for world in worlds if first in world.agents]
-    if len(here) > FEW:
+    if len(here) > FEW_WORLDS:
         return _cost_range(here, first)
     parts, compared = [], False
     for world, runs in here:

@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
 
-from vbmle.report import comparisons, data, published, statistics
-from vbmle.report.comparisons import SAME
-from vbmle.report.data import Runs, WorldRuns
+from vbmle.report import comparisons, published, statistics, world_runs
+from vbmle.report.comparisons import SAME_REGRET
+from vbmle.report.world_runs import Runs, WorldRuns
 
 Value = str | int | float | None
 Row = dict[str, Value]
@@ -28,6 +28,7 @@ REGRET = {
     "iqm": "IQM",
     "iqm_interval": "95% interval",
     "seconds_per_step": "s/step",
+    "trouble": "decisions in trouble",
     "published_std": "published std (t=500)",
     "published_seconds_per_step": "published s/step",
 }
@@ -59,20 +60,25 @@ TREND = {
     "exponent": "exponent",
     "exponent_interval": "95% interval",
 }
-WIDE = 110
+WIDE_TERMINAL = 110
 """Columns of a terminal that shows every column of a table."""
 
 DISPENSABLE = ("trials", "mean_interval", "difference_interval", "median_interval", "iqm_interval")
 
 
 def regret(worlds: Sequence[WorldRuns]) -> list[Row]:
-    """Regret after the last step and time per step, beside what the paper prints."""
+    """Regret after the last step and time per step, beside what the paper prints.
+
+    The column of decisions in trouble is there only where some were.
+    """
     rows = []
     for world in worlds:
         printed = published.of_world(world.experiment, world.label)
         rows += [_regret_row(world.label, agent, runs, printed) for agent, runs in world.agents.items()]
         others = [agent for agent in printed if agent not in world.agents]
         rows += [_published_row(world.label, agent, printed) for agent in others]
+    if not any(row["trouble"] for row in rows):
+        return [{key: value for key, value in row.items() if key != "trouble"} for row in rows]
     return rows
 
 
@@ -84,6 +90,7 @@ def _regret_row(world: str, agent: str, runs: Runs, printed: Mapping[str, publis
         **_interval("median", statistics.median_interval(runs.final)),
         **_interval("iqm", statistics.iqm_interval(runs.final)),
         "seconds_per_step": float(runs.seconds_per_step.mean()),
+        "trouble": runs.trouble,
     }
 
 
@@ -96,7 +103,7 @@ def _published_row(world: str, agent: str, printed: Mapping[str, published.Publi
     empty = [f"{name}{end}" for name in ("mean", "median", "iqm") for end in ("", "_low", "_high")]
     return {
         **{"world": world, "agent": agent, "trials": None},
-        **dict.fromkeys([*empty[:3], "std", *empty[3:], "seconds_per_step"]),
+        **dict.fromkeys([*empty[:3], "std", *empty[3:], "seconds_per_step", "trouble"]),
         "published_std": figures.std,
         "published_seconds_per_step": figures.seconds_per_step,
     }
@@ -120,9 +127,9 @@ def _difference(world: WorldRuns, one: str, two: str) -> Row:
     return {
         "trials": len(difference),
         **_interval("difference", statistics.mean_interval(difference)),
-        "less": int((difference < -SAME).sum()),
-        "same": int((abs(difference) <= SAME).sum()),
-        "more": int((difference > SAME).sum()),
+        "less": int((difference < -SAME_REGRET).sum()),
+        "same": int((abs(difference) <= SAME_REGRET).sum()),
+        "more": int((difference > SAME_REGRET).sum()),
         **_interval("improvement", comparisons.improvement([ours], [theirs])),
     }
 
@@ -142,7 +149,7 @@ def growth(worlds: Sequence[WorldRuns]) -> list[Row]:
 def trends(worlds: Sequence[WorldRuns], parameter: str | None = None) -> list[Row]:
     """The exponent of mean final regret in each parameter that was varied alone, for every agent."""
     rows: list[Row] = []
-    for sweep in data.sweeps(worlds, parameter):
+    for sweep in world_runs.sweeps(worlds, parameter):
         for agent in sweep.worlds[0].agents:
             if all(agent in world.agents for world in sweep.worlds):
                 labels: Row = {
@@ -185,6 +192,12 @@ def cell(row: Row, column: str) -> str:
     return low if low == high == "-" else f"{low} to {high}"
 
 
+def present(headings: Mapping[str, str], rows: Sequence[Row]) -> dict[str, str]:
+    """The headings of the columns that the rows have."""
+    known = set(rows[0]) if rows else set(headings)
+    return {key: text for key, text in headings.items() if key in known or key.endswith("_interval")}
+
+
 def show(rows: Sequence[Row], headings: Mapping[str, str], title: str) -> None:
     """Print rows to the terminal, grouped by world; a narrow one does without the columns that say least."""
     from rich.box import SIMPLE_HEAD
@@ -196,11 +209,11 @@ def show(rows: Sequence[Row], headings: Mapping[str, str], title: str) -> None:
         return
     console = Console()
     if not console.is_terminal:  # a file or a pipe has no width
-        console = Console(width=WIDE + 60)
-    narrow = console.width < WIDE
+        console = Console(width=WIDE_TERMINAL + 60)
+    narrow = console.width < WIDE_TERMINAL
     left_out = {"world", *DISPENSABLE} if narrow else {"world"}
     left_out |= {"median_interval", "iqm_interval"}  # for the page, which is wider
-    shown = {key: heading for key, heading in headings.items() if key not in left_out}
+    shown = {key: text for key, text in present(headings, rows).items() if key not in left_out}
     table = Table(title=title, box=SIMPLE_HEAD, pad_edge=False, padding=(0, 0 if narrow else 1, 0, 0))
     for key, heading in shown.items():
         longest = max(len(part) for part in [*heading.split(), *(cell(row, key) for row in rows)])

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from vbmle.report import data
-from vbmle.report.data import WorldRuns
+from vbmle.report import world_runs
+from vbmle.report.world_runs import WorldRuns
 
 KINDS = ("regret", "parameter", "profile", "improvement", "distance", "mle_error", "cost")
 """The figures there are, in the order of the page."""
@@ -84,7 +84,8 @@ TEXTS: dict[str, Text] = {
     ),
     "compare": Text(
         "All agents compared",
-        "Every agent as it comes and, where it has a knob, tuned for each world on other seeds. Oracle knows the truth "
+        "Every agent with its default settings and, where it has one to tune, tuned for each world on other seeds. "
+        "Oracle knows the truth "
         "and Random ignores it: they are there as a measure.",
     ),
     "tuning": Text(
@@ -129,7 +130,7 @@ def kinds(text: Text, worlds: Sequence[WorldRuns]) -> list[str]:
     several = len(worlds) >= 3 and any(len(world.agents) > 1 for world in worlds)
     wanted = {
         "regret": True,
-        "parameter": bool(data.sweeps(worlds, text.parameter)),
+        "parameter": bool(world_runs.sweeps(worlds, text.parameter)),
         "profile": several,
         "improvement": several,
         "distance": "distance" in recorded,

@@ -3,7 +3,8 @@
 bounds       beta_t, beta'_t, the bounds on Delta_t, on sums of vector norms and on regret; published radii
 trace        all of it along a run, each quantity beside its bound
 prequential  the paper's martingale made a confidence set
-confidence   what a set proves about V* and about a policy (from `vbmle.confidence`)
+confidence   what a set proves about V* and about a policy (from `vbmle.estimation.confidence`)
+misfit       whether any theta fits, and where none does (from `vbmle.estimation.misfit`)
 """
 
 from __future__ import annotations
@@ -11,8 +12,9 @@ from __future__ import annotations
 from vbmle.agents.uclk import log_det_radius as uclk_log_det_radius
 from vbmle.agents.uclk import paper_radius as uclk_radius
 from vbmle.agents.uclk_plus import radii as uclk_plus_radii
-from vbmle.confidence import Confidence, certify, confidence
-from vbmle.likelihood_set import LikelihoodSet, likelihood_set
+from vbmle.estimation.confidence import Confidence, certify, confidence
+from vbmle.estimation.likelihood_set import LikelihoodSet, likelihood_set
+from vbmle.estimation.misfit import Misfit, MisfitPair, misfit
 from vbmle.theory.bounds import (
     Constants,
     beta,
@@ -32,6 +34,8 @@ __all__ = [
     "Confidence",
     "Constants",
     "LikelihoodSet",
+    "Misfit",
+    "MisfitPair",
     "Prequential",
     "Trace",
     "beta",
@@ -41,6 +45,7 @@ __all__ = [
     "constants",
     "delta_bound",
     "likelihood_set",
+    "misfit",
     "regret_bound",
     "regret_order",
     "regret_terms",

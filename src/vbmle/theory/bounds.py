@@ -17,9 +17,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from vbmle.model import LinearMixtureMDP
-from vbmle.polytope import row_norms
-from vbmle.validation import Floats, fraction, non_negative, one_of, positive
+from vbmle.common.validation import Floats, fraction, non_negative, one_of, positive
+from vbmle.model.mdp import LinearMixtureMDP
+from vbmle.model.transitions import row_norms
 
 FORMS = ("corrected", "printed")
 

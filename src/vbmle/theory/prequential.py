@@ -15,12 +15,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from vbmle.confidence import Confidence, certify
-from vbmle.counts import TransitionCounts
-from vbmle.likelihood_set import LikelihoodSet
-from vbmle.model import LinearMixtureMDP
-from vbmle.solver import Solver, goal
-from vbmle.validation import Floats, fraction, non_negative
+from vbmle.common.validation import Floats, fraction, non_negative
+from vbmle.estimation.confidence import Confidence, certify
+from vbmle.estimation.counts import TransitionCounts
+from vbmle.estimation.likelihood_set import LikelihoodSet
+from vbmle.estimation.maximiser import Solver, goal
+from vbmle.model.mdp import LinearMixtureMDP
 
 
 class Prequential:

@@ -18,13 +18,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vbmle.counts import TransitionCounts
-from vbmle.model import LinearMixtureMDP, World
+from vbmle.common.validation import Floats, Ints
+from vbmle.estimation.counts import TransitionCounts
+from vbmle.estimation.information import Information
+from vbmle.estimation.maximiser import Solver, goal
+from vbmle.model.mdp import LinearMixtureMDP
+from vbmle.model.world import World
 from vbmle.simulation import History
-from vbmle.solver import Solver, goal
 from vbmle.theory import bounds
 from vbmle.theory.bounds import Constants
-from vbmle.validation import Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +35,7 @@ class Trace:
 
     theta_mle (T, d); error: |theta* - theta_MLE|^2 in A_t, bounded by beta; z, Delta; X, below X_bound = X_1 +
     sqrt(2 M_t log(1/delta)) by Azuma; log_ratio: the logarithm of the likelihood-ratio martingale, below
-    log(1/delta) for ever by Ville; log_max_ratio: that of max_theta L_t(theta), a submartingale; slope:
+    log(1/delta) at all times by Ville; log_max_ratio: that of max_theta L_t(theta), a submartingale; slope:
     <grad l_t(theta_MLE), theta_MLE - theta*>, bounded by beta_prime; norms: sum_{i<=t} |phi_i|^2 in A_i^{-1};
     regret: of the run.
     """
@@ -156,15 +158,9 @@ def _follow(world: World, path: Ints, ridge: float) -> dict[str, Floats]:
 
 def _norms(mdp: LinearMixtureMDP, path: Ints, ridge: float) -> Floats:
     """|phi(s_{t+1}|s_t,a_t)|^2 in A_t^{-1}, by rank-one updates; infinite without a ridge."""
-    from vbmle.kernels.objective import add_information
-
     if ridge == 0.0:
         return np.full(len(path), np.inf)
-    sizes = np.diff(mdp.flat_domain.coord_ptr)
-    inverse = np.concatenate([np.eye(int(size)).ravel() / ridge for size in sizes])
-    # det A_{t+1} / det A_t = 1 + |phi_t|^2
-    growth = [add_information(mdp.flat, mdp.flat_domain, inverse, i)[1] for i in path]
-    return np.expm1(np.array(growth))
+    return Information(mdp, ridge).follow(path)
 
 
 def _dense(mdp: LinearMixtureMDP, path: Ints) -> Floats:

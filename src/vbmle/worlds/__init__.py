@@ -9,16 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from vbmle.model import World
-from vbmle.worlds.cube import hypercube
-from vbmle.worlds.gym import cliff_walking, from_gymnasium, frozen_lake, taxi
+from vbmle.model.world import World
+from vbmle.worlds.closed_loop_trap import closed_loop_trap
+from vbmle.worlds.gymnasium_worlds import cliff_walking, from_gymnasium, frozen_lake, taxi
+from vbmle.worlds.hypercube import hypercube
 from vbmle.worlds.inventory import inventory
 from vbmle.worlds.maintenance import maintenance
-from vbmle.worlds.network import random_network
 from vbmle.worlds.pricing import pricing
 from vbmle.worlds.queue import queue
-from vbmle.worlds.river import riverswim
-from vbmle.worlds.trap import closed_loop_trap
+from vbmle.worlds.random_network import random_network
+from vbmle.worlds.riverswim import riverswim
+from vbmle.worlds.two_suspects import two_suspects
 
 __all__ = [
     "cliff_walking",
@@ -33,6 +34,7 @@ __all__ = [
     "random_network",
     "riverswim",
     "taxi",
+    "two_suspects",
 ]
 
 WORLDS: dict[str, Callable[..., World]] = {name: globals()[name] for name in __all__}

@@ -21,9 +21,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse, special
 
-from vbmle import validation
-from vbmle.model import LinearMixtureMDP
-from vbmle.validation import Floats
+from vbmle.common import validation
+from vbmle.common.validation import Floats
+from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.worlds.labels import LabelledWorld, Labels, Mix, weights
 
 PRICE, FIXED, UNIT, HOLDING = 8.0, 4.0, 2.0, 1.0

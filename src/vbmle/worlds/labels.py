@@ -13,9 +13,10 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import ArrayLike
 
-from vbmle import validation
-from vbmle.model import LinearMixtureMDP, World
-from vbmle.validation import Among, Floats, Ints
+from vbmle.common import validation
+from vbmle.common.validation import Among, Floats, Ints
+from vbmle.model.mdp import LinearMixtureMDP
+from vbmle.model.world import World
 
 Mix = Annotated[str, Among(("random",))]
 

@@ -23,9 +23,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from vbmle import validation
-from vbmle.model import LinearMixtureMDP
-from vbmle.validation import Floats
+from vbmle.common import validation
+from vbmle.common.validation import Floats
+from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.worlds.labels import LabelledWorld, Labels, Mix, weights
 
 INCOME, PLANNED, FAILURE = 100.0, 300.0, 2000.0

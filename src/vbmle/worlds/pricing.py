@@ -23,9 +23,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from vbmle import validation
-from vbmle.model import LinearMixtureMDP
-from vbmle.validation import Floats, Ints
+from vbmle.common import validation
+from vbmle.common.validation import Floats, Ints
+from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.worlds.labels import LabelledWorld, Labels, Mix, weights
 
 PRICES = (40.0, 80.0, 120.0, 160.0, 200.0)

@@ -23,8 +23,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from vbmle import validation
-from vbmle.model import LinearMixtureMDP
+from vbmle.common import validation
+from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.worlds.labels import LabelledWorld, Labels, Mix, weights
 
 FEE, DOOR, FAST, WAITING = 20.0, 7.0, 3.0, 0.2

@@ -1,0 +1,362 @@
+"""Builds the core: `python core/build.py`, with nothing but Python's own library.
+
+Every `core/src/**/*.cpp` is compiled by the system's C++ compiler ($CXX, c++, g++, clang++), or by zig where there is
+none (`pip install ziglang`), and linked by the matching *C* driver: the core needs no C++ run-time library, and the
+linker refuses a core that does. On x86-64 the same sources make two libraries, one for every such processor and one
+for wide vectors (x86-64-v3); `vbmle.core.library` takes the one that fits. Only what an edit touched is compiled again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+SOURCES = HERE / "src"
+OBJECTS = HERE / "build"
+PACKAGE = HERE.parent / "src" / "vbmle" / "core"
+
+LANGUAGE = ("-std=c++20", "-fno-exceptions", "-fno-rtti", "-fno-threadsafe-statics", "-fvisibility=hidden")
+# Lanes are passed between inlined functions only, so how they would be passed does not matter.
+WARNINGS = ("-Wall", "-Wextra", "-Wno-psabi")
+STRICT = "-Werror"
+OPTIMISED = ("-O3",)
+# A multiplication and an addition may become one instruction. NaN, infinity and traps keep their meaning.
+ARITHMETIC = ("-ffp-contract=fast", "-fno-math-errno")
+# Long sums may be taken in any order, which is what lets them use vector units ...
+FREE_SUMS = ("-fassociative-math", "-fno-signed-zeros", "-fno-trapping-math")
+# ... except in these files, named from core/src on.
+ORDERED_SUMS: tuple[str, ...] = ()
+SANITIZERS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+
+# What to install where there is no compiler.
+ZIG = "ziglang>=0.13"
+# The oldest C library that what zig builds runs with. A version named here, zig needs no system headers.
+GLIBC = "2.17"
+X86 = ("x86_64", "amd64")
+ENDING = {"darwin": ".dylib", "win32": ".dll"}.get(sys.platform, ".so")
+
+
+class BuildError(Exception):
+    """The core cannot be built; the message is one line that says why and what to do."""
+
+
+@dataclass(frozen=True)
+class Compiler:
+    """Two commands: what compiles C++, and the C driver that links."""
+
+    compile: tuple[str, ...]
+    link: tuple[str, ...]
+    is_zig: bool = False
+
+    def __str__(self) -> str:
+        return "zig" if self.is_zig else shlex.join(self.compile)
+
+    def processor(self, level: str) -> tuple[str, ...]:
+        """The flag for a level of x86-64, which zig spells in its own way."""
+        return (f"-march={level.replace('-', '_') if self.is_zig else level}",)
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One library of those made from the same sources."""
+
+    name: str
+    file: str
+    flags: tuple[str, ...]
+    link_flags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Object:
+    """One source in one variant: what makes it, and where it goes."""
+
+    source: Path
+    path: Path
+    command: tuple[str, ...]
+
+    def is_current(self, strict: bool) -> bool:
+        """Made by this very command, from files that are no younger; if strict, also without a warning."""
+        record, made_from = self.path.with_suffix(".cmd"), self.path.with_suffix(".d")
+        try:
+            made_by, *warned = record.read_text(encoding="utf-8").splitlines()
+            age = self.path.stat().st_mtime_ns
+            young = any(path.stat().st_mtime_ns > age for path in dependencies(made_from))
+        except (OSError, ValueError):
+            return False
+        return made_by == shlex.join(self.command) and not young and not (strict and warned)
+
+
+# ---- The compiler ----
+
+
+def find_compiler() -> Compiler:
+    """The system's compiler, or zig."""
+    found = system_compiler()
+    if found is not None:
+        return found
+    if find_spec("ziglang") is None:
+        raise BuildError("there is no C++20 compiler; install g++ or clang++, or run: pip install ziglang")
+    return zig()
+
+
+def system_compiler() -> Compiler | None:
+    """$CXX if it is set, else the first of the usual names that can compile C++20."""
+    chosen = shlex.split(os.environ.get("CXX", ""))
+    if chosen:
+        if not compiles(chosen):
+            raise BuildError(f"$CXX is {os.environ['CXX']}, which cannot compile C++20; set another or none")
+        return Compiler(tuple(chosen), c_driver(chosen))
+    for name in ("c++", "g++", "clang++"):
+        if shutil.which(name) and compiles([name]):
+            return Compiler((name,), c_driver([name]))
+    return None
+
+
+def compiles(command: Sequence[str]) -> bool:
+    """Whether a command compiles C++20, with the headers that come with it."""
+    probe = [*command, "-std=c++20", "-fsyntax-only", "-x", "c++", "-"]
+    try:
+        done = subprocess.run(probe, input=b"#include <span>\n", capture_output=True, timeout=120)
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return done.returncode == 0
+
+
+def c_driver(cxx: Sequence[str]) -> tuple[str, ...]:
+    """The C compiler that belongs to a C++ compiler: $CC, or gcc-12 for g++-12, and so on."""
+    if os.environ.get("CC"):
+        return tuple(shlex.split(os.environ["CC"]))
+    *front, last = cxx
+    folder, name = os.path.split(last)
+    for theirs, ours in (("clang++", "clang"), ("g++", "gcc"), ("c++", "cc")):
+        if theirs in name:
+            match = os.path.join(folder, name.replace(theirs, ours))
+            if shutil.which(match):
+                return (*front, match)
+    raise BuildError(f"there is no C compiler to go with {shlex.join(cxx)}; set $CC")
+
+
+def zig() -> Compiler:
+    """The compiler of the package ziglang, which needs neither headers nor libraries of the system."""
+    start = (sys.executable, "-m", "ziglang")
+    target: tuple[str, ...] = ()
+    machine = "x86_64" if is_x86() else platform.machine().lower()
+    if sys.platform == "linux" and machine in ("x86_64", "aarch64"):
+        libc = f"gnu.{GLIBC}" if platform.libc_ver()[0] == "glibc" else "musl"
+        target = ("-target", f"{machine}-linux-{libc}")
+    # Optimised also when linking: zig then builds its run-time support in 5 s instead of 25.
+    return Compiler((*start, "c++", *target, "-fno-sanitize=undefined"), (*start, "cc", *target, "-O2"), True)
+
+
+def is_x86() -> bool:
+    return platform.machine().lower() in X86
+
+
+# ---- What is built ----
+
+
+def variants(compiler: Compiler) -> list[Variant]:
+    """The libraries for this machine."""
+    if not is_x86():
+        return [Variant("baseline", f"libvbmle{ENDING}", OPTIMISED)]
+    baseline = (*OPTIMISED, *compiler.processor("x86-64"))
+    wide = (*OPTIMISED, *compiler.processor("x86-64-v3"))
+    return [
+        Variant("baseline", f"libvbmle{ENDING}", baseline),
+        Variant("wide", f"libvbmle_wide{ENDING}", wide),
+    ]
+
+
+def sanitized() -> Variant:
+    """The library that ends the process at the first bad access or undefined operation."""
+    flags = ("-O1", "-g", "-fno-omit-frame-pointer", *SANITIZERS)
+    return Variant("sanitize", f"libvbmle{ENDING}", flags, SANITIZERS)
+
+
+def sources() -> list[Path]:
+    return sorted(SOURCES.rglob("*.cpp"))
+
+
+def objects(compiler: Compiler, variant: Variant) -> list[Object]:
+    """All objects of a variant."""
+    shared = () if sys.platform == "win32" else ("-fPIC",)
+    given = shlex.split(os.environ.get("CXXFLAGS", ""))
+    base = (*compiler.compile, *given, *LANGUAGE, *WARNINGS, *ARITHMETIC, *shared, *variant.flags)
+    found = []
+    for source in sources():
+        name = source.relative_to(SOURCES)
+        sums = () if name.as_posix() in ORDERED_SUMS else FREE_SUMS
+        path = (OBJECTS / variant.name / name).with_suffix(".o")
+        command = (*base, *sums, f"-I{HERE / 'include'}", f"-I{SOURCES}", "-c", str(source))
+        found.append(Object(source, path, command))
+    return found
+
+
+def dependencies(depfile: Path) -> list[Path]:
+    """The files that an object was made from, as the compiler wrote them down."""
+    _, _, names = depfile.read_text(encoding="utf-8").replace("\\\n", " ").partition(": ")
+    return [Path(name.replace("\\ ", " ")) for name in re.split(r"(?<!\\)\s+", names.strip())]
+
+
+# ---- Building ----
+
+
+def build(
+    out: Path = PACKAGE, *, sanitize: bool = False, strict: bool = False, jobs: int | None = None
+) -> list[Path]:
+    """Build the libraries for this machine into `out`; returns their paths."""
+    if not sources():
+        raise BuildError(f"there are no sources in {SOURCES}")
+    # Whatever is built bears the time of this moment: an edit made while compilers run is younger than all of it.
+    started = time.time_ns()
+    compiler = find_compiler()
+    chosen = [sanitized()] if sanitize else variants(compiler)
+    found = {variant: objects(compiler, variant) for variant in chosen}
+    wanted = [item for items in found.values() for item in items]
+    waiting = [item for item in wanted if not item.is_current(strict)]
+    if waiting:
+        say(f"compiling {len(waiting)} of {len(wanted)} objects with {compiler}")
+        compile_all(waiting, strict, jobs or processors())
+        for item in waiting:
+            os.utime(item.path, ns=(started, started))
+    else:
+        say(f"all {len(wanted)} objects are up to date")
+    libraries = [link(compiler, variant, items, out) for variant, items in found.items()]
+    for path in libraries:
+        os.utime(path, ns=(started, started))
+    return libraries
+
+
+def compile_all(waiting: Sequence[Object], strict: bool, jobs: int) -> None:
+    with ThreadPoolExecutor(jobs) as pool:
+        failed = [name for name in pool.map(partial(compile_one, strict=strict), waiting) if name]
+    if failed:
+        more = f" and {len(failed) - 1} more" if len(failed) > 1 else ""
+        raise BuildError(f"{failed[0]}{more} did not compile; the compiler says why above")
+
+
+def compile_one(item: Object, strict: bool) -> str | None:
+    """Compile one object; returns the name of its source if that failed."""
+    item.path.parent.mkdir(parents=True, exist_ok=True)
+    # Written aside, then renamed: what is there is always whole, whoever else is building.
+    aside = item.path.with_suffix(f".{os.getpid()}.o")
+    notes = aside.with_suffix(".d")
+    command = [*item.command, *([STRICT] if strict else []), "-MMD", "-MF", str(notes), "-o", str(aside)]
+    done = run(command)
+    if done.stderr:
+        print(done.stderr, file=sys.stderr, end="", flush=True)
+    if done.returncode != 0:
+        for path in (aside, notes):
+            path.unlink(missing_ok=True)
+        return item.source.relative_to(SOURCES).as_posix()
+    warned = "\nwarned" if done.stderr else ""
+    item.path.with_suffix(".cmd").write_text(shlex.join(item.command) + warned, encoding="utf-8")
+    os.replace(notes, item.path.with_suffix(".d"))
+    os.replace(aside, item.path)
+    return None
+
+
+def link(compiler: Compiler, variant: Variant, items: Sequence[Object], out: Path) -> Path:
+    """Link a library from its objects, if one of them, or which of them there are, has changed."""
+    target = out / variant.file
+    record = OBJECTS / variant.name / "link.cmd"
+    flags = [*variant.link_flags, *link_flags(variant), *shlex.split(os.environ.get("LDFLAGS", "")), "-lm"]
+    command = [*compiler.link, "-shared", *[str(item.path) for item in items], *flags, "-o"]
+    if is_linked(target, record, command, items):
+        return target
+    target.parent.mkdir(parents=True, exist_ok=True)
+    aside = target.with_name(f".{os.getpid()}.{target.name}")
+    done = run([*command, str(aside)])
+    if done.returncode != 0:
+        aside.unlink(missing_ok=True)
+        print(done.stderr, file=sys.stderr, end="", flush=True)
+        raise BuildError(f"{target.name} could not be linked; the linker says why above")
+    os.replace(aside, target)  # a process that runs the old library keeps it
+    record.write_text(link_record(command, target), encoding="utf-8")
+    say(f"linked {shown(target)}")
+    return target
+
+
+def link_flags(variant: Variant) -> tuple[str, ...]:
+    """On Linux: the C interface alone is shown, and nothing may be left to a library that we do not name."""
+    if sys.platform != "linux":
+        return ()
+    whole = () if variant.link_flags else ("-Wl,--no-undefined",)  # sanitizers arrive at run time
+    return (f"-Wl,--version-script={HERE / 'exports.map'}", *whole)
+
+
+def is_linked(target: Path, record: Path, command: Sequence[str], items: Sequence[Object]) -> bool:
+    inputs = [HERE / "exports.map", *(item.path for item in items)]
+    try:
+        age = target.stat().st_mtime_ns
+        same = record.read_text(encoding="utf-8") == link_record(command, target)
+    except OSError:
+        return False
+    return same and all(path.stat().st_mtime_ns <= age for path in inputs)
+
+
+def link_record(command: Sequence[str], target: Path) -> str:
+    return shlex.join([*command, str(target)])
+
+
+def run(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    # zig keeps what it builds for itself beside our objects, not in the user's home.
+    environ = {"ZIG_GLOBAL_CACHE_DIR": str(OBJECTS / "zig"), **os.environ}
+    try:
+        return subprocess.run(command, capture_output=True, text=True, env=environ, errors="replace")
+    except OSError as error:
+        raise BuildError(f"{command[0]} does not start ({error.strerror})") from error
+
+
+def processors() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def shown(path: Path) -> str:
+    """A path as seen from here, if it is below."""
+    here = Path.cwd()
+    return str(path.relative_to(here) if path.is_relative_to(here) else path)
+
+
+def say(line: str) -> None:
+    print(f"core: {line}", flush=True)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description="Build the core's shared libraries.")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="where they go; by default into the package")
+    parser.add_argument("--strict", action="store_true", help="warnings are errors")
+    parser.add_argument("--sanitize", action="store_true", help="with address and undefined-behaviour checks")
+    parser.add_argument(
+        "--jobs", type=int, metavar="N", help="compilers at a time; by default one a processor"
+    )
+    parser.add_argument("--needs", action="store_true", help="print what pip must install first, if anything")
+    given = parser.parse_args(arguments)
+    try:
+        if given.needs:
+            print("" if system_compiler() else ZIG)
+            return 0
+        out = given.out or (OBJECTS / "sanitize" if given.sanitize else PACKAGE)
+        build(out.resolve(), sanitize=given.sanitize, strict=given.strict, jobs=given.jobs)
+    except BuildError as error:
+        print(f"core: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

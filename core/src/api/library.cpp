@@ -1,0 +1,61 @@
+// What the library says about itself.
+
+#include "vbmle.h"
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+namespace {
+
+#if defined(__x86_64__)
+
+constexpr bool has(unsigned word, unsigned bits) { return (word & bits) == bits; }
+
+// The system saves the wide registers when it switches between threads (XCR0, bits 1 and 2).
+bool keeps_wide_registers() {
+    unsigned low = 0;
+    unsigned high = 0;
+    __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+    return has(low, 0b110);
+}
+
+// All that x86-64-v3 adds to the baseline. Asked of the processor itself: the compilers' own test for it needs
+// a run-time library that is not always there.
+bool runs_wide() {
+    constexpr unsigned v2_and_v3 = bit_SSE3 | bit_SSSE3 | bit_SSE4_1 | bit_SSE4_2 | bit_POPCNT | bit_CMPXCHG16B |
+                                   bit_FMA | bit_MOVBE | bit_OSXSAVE | bit_AVX | bit_F16C;
+    unsigned a = 0, b = 0, c = 0, d = 0;
+    if (!__get_cpuid(1, &a, &b, &c, &d) || !has(c, v2_and_v3) || !keeps_wide_registers()) return false;
+    if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || !has(b, bit_AVX2 | bit_BMI | bit_BMI2)) return false;
+    constexpr unsigned lahf_and_lzcnt = 1u << 0 | 1u << 5;
+    return __get_cpuid(0x80000001, &a, &b, &c, &d) && has(c, lahf_and_lzcnt);
+}
+
+#else
+
+bool runs_wide() { return false; }
+
+#endif
+
+}  // namespace
+
+int32_t vb_version() { return VB_INTERFACE_VERSION; }
+
+int32_t vb_runs_wide() { return runs_wide() ? 1 : 0; }
+
+const char* vb_status_text(vb_status status) {
+    switch (status) {
+        case VB_OK: return "done";
+        case VB_STALLED: return "the objective no longer rises beyond rounding";
+        case VB_NO_STEP: return "no direction of ascent was found";
+        case VB_LINE_SEARCH_FAILED: return "the objective rises along no step of the direction";
+        case VB_OUT_OF_ITERATIONS: return "the limit of iterations was reached";
+        case VB_NO_START: return "no feasible point has a finite objective";
+        case VB_NOT_CONVEX: return "a quadratic program is not strictly convex";
+        case VB_INFEASIBLE: return "inequalities contradict each other";
+        case VB_OUT_OF_MEMORY: return "memory has run out";
+        case VB_BAD_ARGUMENT: return "a size, an index or a number is out of range";
+        default: return "a status that the core does not know";
+    }
+}

@@ -1,0 +1,219 @@
+// Parts of the climb that only tests call: programs and factors, the objective and its derivatives at any theta.
+#include "api/checks.hpp"
+#include "api/handle.hpp"
+#include "api/objective.hpp"
+#include "climbing/curvature.hpp"
+#include "climbing/face_correction.hpp"
+#include "climbing/objective.hpp"
+#include "common/logarithm.hpp"
+#include "linalg/cholesky.hpp"
+
+using namespace vb;
+
+namespace {
+
+bool fits(const vb_part_program& p) {
+    if (p.free < 1 || p.facets < 0 || p.room < 0 || p.num_active < 0 || p.num_active > p.free) return false;
+    if (!is_given(p.normals, p.facets) || !is_given(p.slack, p.facets)) return false;
+    return p.B && p.g && p.d && p.active && p.multiplier && all_within(p.active, p.num_active, p.facets);
+}
+
+vb_status code_of(QpStatus status) {
+    switch (status) {
+        case QpStatus::solved: return VB_OK;
+        case QpStatus::not_convex: return VB_NOT_CONVEX;
+        case QpStatus::infeasible: return VB_INFEASIBLE;
+        default: return VB_OUT_OF_ITERATIONS;
+    }
+}
+
+// The normals by columns, or null.
+const double* turned(const vb_part_program& p, Arena& arena) {
+    if (!p.by_axis) return nullptr;
+    Vector columns = arena.take<double>(p.facets * p.free);
+    if (arena.failed()) return nullptr;
+    for (Index i = 0; i < p.facets; ++i) {
+        for (Index j = 0; j < p.free; ++j) columns[j * p.facets + i] = p.normals[i * p.free + j];
+    }
+    return columns.data;
+}
+
+}  // namespace
+
+struct vb_probe {
+    Arena kept, scratch;
+    KnownModel lean;         // where no copies are wanted
+    const KnownModel& known; // what counts were made on
+    const Model& model;
+    const FeasibleSet& set;
+    Workspace work;
+    Point at;
+    bool evaluated = false, sloped = false;
+
+    vb_probe(const KnownModel& known_, bool factors, bool copies)
+        : known(known_), model(copies ? known_.model : lean.model), set(copies ? known_.set : lean.set) {
+        if (!copies) drop_copies();
+        work = make_workspace(scratch, model, set, factors);
+        if (!scratch.failed()) scratch.spoil();
+        work.planner = make_planner(kept, model, factors);  // again: a planner is not scratch alone
+        at.theta = kept.take<double>(set.dimension).data;
+        at.p = kept.take<double>(model.num_transitions).data;
+        at.policy = kept.take<Index>(model.num_states).data;
+        at.V = kept.take<double>(model.num_states).data;
+        at.lu = work.planner.lu;
+    }
+
+    bool failed() const { return kept.failed() || scratch.failed() || lean.arena.failed(); }
+    Problem problem(const Objective& objective) const { return {model, set, objective}; }
+
+private:
+    void drop_copies() {
+        View<Block> blocks = lean.arena.take<Block>(known.set.num_blocks);
+        if (lean.arena.failed()) return;
+        copy(known.set.blocks, blocks.size, blocks.data);
+        for (Block& block : blocks) block.facets.by_axis = nullptr;
+        lean.model = known.model;
+        lean.model.features.by_coordinate = lean.model.features.projected = nullptr;
+        lean.set = known.set;
+        lean.set.blocks = blocks.data;
+    }
+};
+
+namespace {
+
+bool policy_fits(const vb_probe& probe) {
+    return all_within(probe.at.policy, probe.model.num_states, probe.model.num_actions);
+}
+
+}  // namespace
+
+extern "C" {
+
+vb_status vb_part_nothing(const vb_solver*, const vb_objective*) { return VB_OK; }
+
+vb_status vb_part_solve_program(vb_part_program* program) {
+    if (program == nullptr || !fits(*program)) return VB_BAD_ARGUMENT;
+    vb_part_program& p = *program;
+    Arena arena, scratch;
+    QpWork work = make_qp_work(scratch, p.free + p.room, p.facets + p.room);
+    const Facets facets{p.facets, p.free, p.normals, turned(p, arena), nullptr};
+    if (arena.failed() || scratch.failed()) return VB_OUT_OF_MEMORY;
+    scratch.spoil();
+    QpSolution solution{p.d, p.active, p.multiplier, p.num_active};
+    const QpStatus status = solve_qp({{p.B, p.free, p.free}, p.g, facets, p.slack}, solution, work);
+    p.num_active = solution.num_active;
+    return code_of(status);
+}
+
+vb_status vb_part_cholesky(int64_t n, const double* matrix, double* lower, double* inverse) {
+    if (n < 1 || matrix == nullptr || lower == nullptr || inverse == nullptr) return VB_BAD_ARGUMENT;
+    if (!cholesky({matrix, n, n}, {lower, n, n})) return VB_NOT_CONVEX;
+    invert_lower({lower, n, n}, {inverse, n, n});
+    return VB_OK;
+}
+
+vb_status vb_part_logs(int64_t count, const double* x, double* out) {
+    if (count < 0 || !is_given(x, count) || !is_given(out, count)) return VB_BAD_ARGUMENT;
+    for (Index i = 0; i < count; ++i) out[i] = log_of(x[i]);
+    return VB_OK;
+}
+
+vb_status vb_part_weighted_log_sum(int64_t count, const double* weight, const double* x, double* sum) {
+    if (count < 0 || !is_given(weight, count) || !is_given(x, count) || sum == nullptr) return VB_BAD_ARGUMENT;
+    *sum = weighted_log_sum(weight, x, count);
+    return VB_OK;
+}
+
+vb_status vb_part_probe_new(const vb_model* model, int32_t factors, int32_t copies, vb_probe** probe) {
+    if (probe == nullptr) return VB_BAD_ARGUMENT;
+    *probe = nullptr;
+    if (model == nullptr) return VB_BAD_ARGUMENT;
+    vb_probe* made = make_handle<vb_probe>(model->known, factors != 0, copies != 0);
+    if (made == nullptr || made->failed()) {
+        free_handle(made);
+        return VB_OUT_OF_MEMORY;
+    }
+    *probe = made;
+    return VB_OK;
+}
+
+void vb_part_probe_free(vb_probe* probe) { free_handle(probe); }
+
+vb_status vb_part_probe_look(vb_probe* probe, vb_part_probe_view* view) {
+    if (probe == nullptr || view == nullptr) return VB_BAD_ARGUMENT;
+    const Workspace& work = probe->work;
+    *view = {probe->at.p,         probe->at.policy,        probe->at.V,
+             work.visits.data,    work.gradient.data,      work.slope.data,
+             work.dense.concave.data, work.dense.bent.data, work.product.hessian.data,
+             work.product.hessian.size};
+    return VB_OK;
+}
+
+vb_status vb_part_probe_evaluate(vb_probe* probe, const vb_objective* objective, int32_t held, const double* theta,
+                                 double* f) {
+    Objective goal;
+    if (probe == nullptr || theta == nullptr || f == nullptr || !policy_fits(*probe)) return VB_BAD_ARGUMENT;
+    if (!read_objective(objective, probe->known, goal)) return VB_BAD_ARGUMENT;
+    goal.held = held != 0;
+    copy(theta, probe->set.dimension, probe->at.theta);
+    *f = evaluate(probe->problem(goal), probe->at, probe->work);
+    probe->evaluated = *f > -kInfinity;
+    probe->sloped = false;
+    return VB_OK;
+}
+
+vb_status vb_part_probe_slope(vb_probe* probe, const vb_objective* objective) {
+    Objective goal;
+    if (probe == nullptr || !probe->evaluated || !policy_fits(*probe)) return VB_BAD_ARGUMENT;
+    if (!read_objective(objective, probe->known, goal)) return VB_BAD_ARGUMENT;
+    find_slope(probe->problem(goal), probe->at, probe->work);
+    probe->sloped = goal.bias > 0.0;
+    return VB_OK;
+}
+
+vb_status vb_part_probe_curvature(vb_probe* probe, const vb_objective* objective) {
+    Objective goal;
+    if (probe == nullptr || !probe->evaluated || !policy_fits(*probe)) return VB_BAD_ARGUMENT;
+    if (!read_objective(objective, probe->known, goal)) return VB_BAD_ARGUMENT;
+    const Problem problem = probe->problem(goal);
+    if (!probe->model.features.is_dense()) {
+        find_block_hessians(problem, probe->at, probe->work);
+        return VB_OK;
+    }
+    find_concave_curvature(problem, probe->at, probe->work);
+    if (probe->sloped) find_value_curvature(problem, probe->at, probe->work);
+    return VB_OK;
+}
+
+vb_status vb_part_probe_multiply(vb_probe* probe, const double* v, double* out) {
+    if (probe == nullptr || v == nullptr || out == nullptr || !probe->sloped || !policy_fits(*probe)) {
+        return VB_BAD_ARGUMENT;
+    }
+    if (probe->at.lu.empty() || probe->model.features.is_dense()) return VB_BAD_ARGUMENT;
+    multiply_value_hessian(probe->problem({}), probe->at, v, out, probe->work);
+    return VB_OK;
+}
+
+vb_status vb_part_reduce(const vb_model* model, const double* g, double* out) {
+    if (model == nullptr || g == nullptr || !is_given(out, model->known.set.num_free)) return VB_BAD_ARGUMENT;
+    reduce(model->known.set, g, out);
+    return VB_OK;
+}
+
+vb_status vb_part_reduce_hessian(const vb_model* model, int64_t block, const double* hessian, double* B) {
+    if (model == nullptr || hessian == nullptr || block < 0 || block >= model->known.set.num_blocks) return VB_BAD_ARGUMENT;
+    const FeasibleSet& set = model->known.set;
+    const Block& own = set.blocks[block];
+    if (!is_given(B, own.num_free)) return VB_BAD_ARGUMENT;
+    Arena arena;
+    ProductWork work;
+    work.hessian = arena.take<double>(set.num_squares);
+    work.half = arena.matrix(set.most_coordinates, set.most_free);
+    if (arena.failed()) return VB_OUT_OF_MEMORY;
+    arena.spoil();
+    copy(hessian, own.num_coordinates * own.num_coordinates, work.hessian.data + own.first_square);
+    reduce_hessian(own, work, {B, own.num_free, own.num_free});
+    return VB_OK;
+}
+
+}  // extern "C"

@@ -1,0 +1,189 @@
+"""What a policy is expected to lose, and what it would teach, by draws from the posterior.
+
+With draws theta_1 .. theta_M and the model of their mean, which is their mean model since P is linear in theta,
+
+    I(s,a)  = mean_m KL(P_m(.|s,a) || P_mean(.|s,a))                the information of a pair, in nats
+    D(pi)   = mean_m [ V*_m(s) - V^pi_m(s) ]                        expected regret, from the state s at hand
+    G(pi)   = sum_x w^pi(x) I(x, pi(x))                             discounted information under the mean model
+
+and the information ratio is D^2 / G (Russo and Van Roy 2014). It does not change its order when rewards are
+multiplied by a constant. V* of a draw is found once, when it is drawn, and V^pi once for each policy and draw.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from vbmle.agents.posterior import Sampler, sampler_for
+from vbmle.common.files import Snapshot
+from vbmle.common.validation import Floats, Ints
+from vbmle.estimation.counts import TransitionCounts
+from vbmle.model.mdp import LinearMixtureMDP
+from vbmle.planning.planner import expected_reward, make_planner, uses_factors
+
+REMEMBERED = 64
+"""Policies whose values are kept from step to step."""
+
+NEGLIGIBLE = 1e-11
+"""An expected regret below this part of the largest value is rounding, and counts as none."""
+
+IMPROVEMENTS = 50
+"""Most improvements of a policy in one plan; a handful is usual."""
+
+
+class Score(NamedTuple):
+    """What a policy is expected to lose and what it teaches; the better of two is the smaller by `order`."""
+
+    regret: float
+    information: float
+
+    @property
+    def ratio(self) -> float:
+        """D^2 / G; 0 where nothing is lost, and infinite where something is lost and nothing learnt."""
+        if self.regret == 0.0:
+            return 0.0
+        return self.regret**2 / self.information if self.information > 0.0 else math.inf
+
+    @property
+    def order(self) -> tuple[float, float]:
+        """By the ratio; among equals by the regret."""
+        return self.ratio, self.regret
+
+
+class PosteriorDraws:
+    """A ring of draws, `fresh` of them replaced for every observation; scores policies by them."""
+
+    def __init__(self, mdp: LinearMixtureMDP, draws: int, fresh: int, thinning: int, seed: int) -> None:
+        self._sampler: Sampler = sampler_for(mdp, thinning)
+        self._mdp, self._fresh, self._seed = mdp, fresh, seed
+        self._planners = [make_planner(mdp) for _ in range(draws)]
+        self._mean = make_planner(mdp)
+        self._factors = uses_factors(mdp)
+        states = mdp.num_states
+        self._thetas = np.zeros((draws, mdp.dimension))
+        self._best = np.zeros((draws, states))  # V*_m
+        self._policies = np.zeros((draws, states), np.int64)
+        self._entropy = np.zeros((draws, mdp.transitions.count))  # p_m log p_m
+        self._version = np.zeros(draws, np.int64)  # how often a place was drawn anew
+        self._known: dict[bytes, tuple[Floats, Ints]] = {}
+        self._seen, self._turn = -1, 0
+        self._information = np.zeros(states * mdp.num_actions)
+        self._first_pair = np.arange(states) * mdp.num_actions
+
+    @property
+    def information(self) -> Floats:
+        """I(s, a) by pair, (S*A,)."""
+        return self._information
+
+    def refresh(self, counts: TransitionCounts) -> None:
+        """Replace the oldest draws: so many for each observation since the last time, at first all of them."""
+        places = len(self._planners)
+        count = places if self._seen < 0 else min(places, self._fresh * (counts.total - self._seen))
+        if count == 0:
+            return
+        rng = np.random.default_rng([self._seed, counts.total])
+        for _ in range(count):
+            self._draw(self._turn, counts, rng)
+            self._turn = (self._turn + 1) % places
+        self._seen = counts.total
+        self._average()
+
+    def _draw(self, m: int, counts: TransitionCounts, rng: np.random.Generator) -> None:
+        planner = self._planners[m]
+        planner.theta[...] = self._thetas[m] = self._sampler.draw(counts, rng)
+        planner.policy[...], planner.V[...] = self._policies[m], self._best[m]
+        planner.assemble()
+        planner.optimal()
+        self._best[m], self._policies[m] = planner.V, planner.policy
+        self._weigh(m)
+        self._version[m] += 1
+
+    def _weigh(self, m: int) -> None:
+        p = self._planners[m].p
+        np.multiply(p, np.log(np.maximum(p, 1e-300)), out=self._entropy[m])
+
+    def _average(self) -> None:
+        """The mean model, and what each pair tells apart."""
+        mean = self._mean
+        mean.theta[...] = self._thetas.mean(axis=0)
+        mean.assemble()
+        apart = self._entropy.mean(axis=0) - mean.p * np.log(np.maximum(mean.p, 1e-300))
+        self._information = np.maximum(np.add.reduceat(apart, self._mdp.transitions.indptr[:-1]), 0.0)
+
+    def score(self, policy: Ints, state: int) -> Score:
+        """D and G of a policy, from a state."""
+        best = self._best[:, state]
+        regret = float(np.mean(best - self._values(policy)[:, state]))
+        if regret <= NEGLIGIBLE * float(np.abs(best).max()):
+            regret = 0.0
+        return Score(regret, self._taught(policy, state))
+
+    def _taught(self, policy: Ints, state: int) -> float:
+        mean = self._mean
+        mean.policy[...] = policy
+        if self._factors:
+            mean.evaluate()  # factors for the visits
+        return float(mean.visit_from(state) @ self._information[self._first_pair + policy])
+
+    def _values(self, policy: Ints) -> Floats:
+        """V^pi_m, (M, S)."""
+        key = policy.tobytes()
+        if key not in self._known:
+            if len(self._known) == REMEMBERED:
+                self._known.clear()
+            self._known[key] = (np.empty_like(self._best), np.full(len(self._planners), -1))
+        values, made = self._known[key]
+        for m in np.nonzero(made != self._version)[0]:
+            planner = self._planners[m]
+            planner.policy[...], planner.V[...] = policy, self._best[m]
+            planner.evaluate()
+            values[m] = planner.V
+        made[...] = self._version
+        return values
+
+    def best_for(self, price: float, start: Ints) -> Ints:
+        """A policy that is optimal for r + price * I on the mean model: policy iteration from `start`."""
+        mdp, mean, rows = self._mdp, self._mean, self._mdp.transitions
+        gain = expected_reward(mdp, mean.p) + price * self._information
+        policy = np.array(start)
+        gain[~mdp.allowed.ravel()] = -np.inf
+        slack = (
+            NEGLIGIBLE * max(float(np.abs(gain[mdp.allowed.ravel()]).max()), 1e-300) / (1.0 - mdp.discount)
+        )
+        for _ in range(IMPROVEMENTS):
+            mean.policy[...] = policy
+            if self._factors:
+                mean.evaluate()
+            V = np.ascontiguousarray(gain[self._first_pair + policy])[:, None]
+            mean.solve(V, 0.1 * NEGLIGIBLE)
+            ahead = np.add.reduceat(mean.p * V[rows.successor, 0], rows.indptr[:-1])
+            Q = (gain + mdp.discount * ahead).reshape(mdp.num_states, mdp.num_actions)
+            gains = Q.max(axis=1) - Q[np.arange(mdp.num_states), policy] > slack
+            if not gains.any():
+                break
+            policy[gains] = Q.argmax(axis=1)[gains]
+        return policy
+
+    def snapshot(self) -> Snapshot:
+        """The draws, their plans, and where the ring stands."""
+        kept: Snapshot = {"thetas": self._thetas, "best": self._best, "policies": self._policies}
+        kept |= {"ring": np.array([self._seen, self._turn])}
+        return kept | {f"sampler.{name}": value for name, value in self._sampler.snapshot().items()}
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Continue from a snapshot."""
+        self._thetas[...], self._best[...] = snapshot["thetas"], snapshot["best"]
+        self._policies[...] = snapshot["policies"]
+        self._seen, self._turn = (int(i) for i in snapshot["ring"])
+        start = "sampler."
+        self._sampler.restore({k.removeprefix(start): v for k, v in snapshot.items() if k.startswith(start)})
+        self._known.clear()
+        for m, planner in enumerate(self._planners):
+            planner.theta[...] = self._thetas[m]
+            planner.assemble()
+            self._weigh(m)
+        if self._seen >= 0:
+            self._average()

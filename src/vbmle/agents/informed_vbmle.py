@@ -1,0 +1,151 @@
+"""Informed VBMLE: VBMLE proposes, information disposes.
+
+VBMLE (Hung, Hsieh, Mete and Kumar) leaves its user to choose how fast and how strong the bias grows, and the best
+choice differs from world to world. Here several biases propose, the k-th by
+
+    theta_k = argmax over P of  sum_{i<t} log p_theta(s_{i+1}|s_i,a_i) - ridge/2 |theta|^2
+                                + c_k log(1 + t) V*(s_t; theta) / r
+
+with c_k in 0, 0.1, 0.3, 1, 3 and r the range of the reward, so that nothing changes when rewards are multiplied by a
+constant. Of the distinct policies pi*(theta_k) the one with the least information ratio D^2/G is played
+(`vbmle.agents.information_ratio`): the squared regret that the posterior expects of it, over what it would teach.
+Each bias has a solver that goes on from its last theta; they take turns in looking for other basins.
+
+This agent is ours: no paper has it, and no regret bound is known for it. The bias log(1 + t) is that of tabular RBMLE;
+the ratio is Russo and Van Roy's (2014), over stationary policies as in Hao and Lattimore (2022), with information about
+theta in place of information about the optimum. What it has by construction: where all biases propose one policy,
+that is played; and a proposal that all draws agree is optimal is never passed over for one that loses.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from vbmle.agents import decision
+from vbmle.agents.base import ModelAgent, OnImpossible, require_convex
+from vbmle.agents.decision import Decision
+from vbmle.agents.information_ratio import PosteriorDraws
+from vbmle.common.files import Snapshot
+from vbmle.common.validation import Floats, Ints, index, non_negative, positive_integer
+from vbmle.estimation.candidates import make_solver
+from vbmle.estimation.forgetting import Forget
+from vbmle.estimation.maximiser import goal
+from vbmle.model.mdp import LinearMixtureMDP
+
+MULTIPLES = (0.0, 0.1, 0.3, 1.0, 3.0)
+"""Of log(1 + t): the biases that propose."""
+
+
+class Proposers:
+    """One solver for each bias, each going on from its own last theta; they take turns in looking for other basins."""
+
+    def __init__(self, mdp: LinearMixtureMDP, count: int, seed: int) -> None:
+        self.solvers = [make_solver(mdp, seed=seed) for _ in range(count)]
+        for solver in self.solvers:
+            solver.plan()
+
+    def snapshot(self) -> Snapshot:
+        return {f"{k}.{n}": v for k, solver in enumerate(self.solvers) for n, v in solver.snapshot().items()}
+
+    def restore(self, snapshot: Snapshot) -> None:
+        for k, solver in enumerate(self.solvers):
+            start = f"{k}."
+            solver.restore({n.removeprefix(start): v for n, v in snapshot.items() if n.startswith(start)})
+
+
+class InformedVBMLE(ModelAgent):
+    """VBMLE without a knob: several biases propose policies, and the least information ratio decides.
+
+    multiples : of log(1 + t), the biases that propose; 0 is maximum likelihood.
+    draws : from the posterior, to judge by; `fresh` of them are replaced for each observation, as far as there was
+        anything to judge. thinning : see `PSRL`.
+    """
+
+    label = "informed VBMLE"
+    saved = ("_chosen",)
+
+    def __init__(
+        self,
+        mdp: LinearMixtureMDP,
+        multiples: Sequence[float] = MULTIPLES,
+        draws: int = 12,
+        fresh: int = 2,
+        thinning: int = 10,
+        seed: int = 0,
+        on_impossible: OnImpossible = "raise",
+        forget: Forget = None,
+    ) -> None:
+        weights = [non_negative(f"multiples[{k}]", c) for k, c in enumerate(multiples)]
+        if not weights:
+            raise ValueError("multiples is empty; it needs at least one multiple of log(1 + t), as in (0, 1)")
+        require_convex(type(self).__name__, mdp)
+        super().__init__(
+            mdp,
+            multiples=weights,
+            draws=positive_integer("draws", draws),
+            fresh=positive_integer("fresh", fresh),
+            thinning=positive_integer("thinning", thinning),
+            seed=index("seed", seed, 2**63),
+            on_impossible=on_impossible,
+            forget=forget,
+        )
+        self._proposers = Proposers(mdp, len(weights), seed)
+        self._draws = PosteriorDraws(mdp, draws, fresh, thinning, seed)
+        self._objective = goal(self.counts, ridge=1.0)
+        self._range = reward_range(mdp)
+        self._chosen = 0
+
+    @property
+    def policy(self) -> Ints:
+        return self._proposers.solvers[self._chosen].policy
+
+    @property
+    def theta(self) -> Floats:
+        """The parameter whose policy is played."""
+        return self._proposers.solvers[self._chosen].theta
+
+    @property
+    def multiple(self) -> float:
+        """The multiple of log(1 + t) whose policy is played."""
+        return float(self.settings["multiples"][self._chosen])
+
+    def _decide(self, state: int) -> None:
+        solvers, objective = self._proposers.solvers, self._objective
+        objective.state, weight = state, math.log1p(self.counts.total + 1) / self._range
+        proposed: dict[bytes, int] = {}
+        for k, multiple in enumerate(self.settings["multiples"]):
+            objective.bias = multiple * weight
+            searches = self.decisions == 0 or self.decisions % len(solvers) == k
+            (solvers[k].follow if searches and multiple > 0.0 else solvers[k].climb)(objective)
+            if objective.bias == 0.0:  # no value entered the objective, so none was planned for
+                solvers[k].plan()
+            proposed.setdefault(solvers[k].policy.tobytes(), k)
+        distinct = list(proposed.values())
+        if len(distinct) > 1:
+            self._draws.refresh(self.counts)
+            distinct.sort(key=lambda k: self._draws.score(solvers[k].policy, state).order)
+        self._chosen = distinct[0]
+
+    def _outcome(self) -> Decision:
+        solver = self._proposers.solvers[self._chosen]
+        return decision.of_solver(solver, "the likelihood biased by value, for several biases")
+
+
+def reward_range(mdp: LinearMixtureMDP) -> float:
+    """The largest reward of allowed actions minus the smallest; 1 where all are equal."""
+    rows = np.repeat(mdp.allowed.ravel(), np.diff(mdp.transitions.indptr))
+    values = (
+        mdp.transition_reward[rows] if len(mdp.transition_reward) else mdp.row_reward[mdp.allowed.ravel()]
+    )
+    return float(np.ptp(values)) or 1.0
+
+
+def recommended(mdp: LinearMixtureMDP, seed: int = 0) -> InformedVBMLE:
+    """The agent to use when nothing is known about the world: see "Which agent?" in the documentation.
+
+    Today that is `InformedVBMLE`, as it comes. What it plays does not change when rewards are multiplied by a constant.
+    """
+    return InformedVBMLE(mdp, seed=seed)

@@ -1,0 +1,158 @@
+"""When an agent decides anew: in every step, or when what it has learnt has doubled in some sense.
+
+    EveryStep              whenever it is asked, once for each observation and state
+    EveryObservation       once after each observation, whatever the state
+    InformationDoubled     when the information about what was observed has doubled (`vbmle.estimation.information`)
+    VisitsDoubled          when the pair about to be played was seen as often since the last decision as before it
+    LogDeterminantDoubled  when the determinant of some regression has doubled
+
+The setting `update` names the choice: "every-step", or "doubling" in the sense of the agent's paper.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Annotated
+
+import numpy as np
+
+from vbmle.common.files import Snapshot
+from vbmle.common.validation import Among, Floats, Ints
+from vbmle.estimation.counts import TransitionCounts
+from vbmle.estimation.information import Information
+from vbmle.model.mdp import LinearMixtureMDP
+
+UPDATES = ("every-step", "doubling")
+Update = Annotated[str, Among(UPDATES)]
+
+
+class Trigger:
+    """Says when a decision is due. Unless a subclass knows better, that is always."""
+
+    def seen(self, transition: int) -> None:
+        """Take in one observed transition, by its index."""
+
+    def seen_many(self, transitions: Ints) -> None:
+        """Take in observed transitions in their order: the same as one by one."""
+
+    def due(self, state: int = 0) -> bool:
+        """Whether to decide anew before acting in `state`."""
+        return True
+
+    def decided(self) -> None:
+        """A decision was taken with all that is known."""
+
+    def snapshot(self) -> Snapshot:
+        """What `restore` continues from."""
+        return {}
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Continue from a snapshot."""
+
+
+class EveryStep(Trigger):
+    """Always due."""
+
+
+class EveryObservation(Trigger):
+    """Due at first, and again after each observation."""
+
+    def __init__(self) -> None:
+        self._due = True
+
+    def seen(self, transition: int) -> None:
+        self._due = True
+
+    def seen_many(self, transitions: Ints) -> None:
+        self._due = self._due or len(transitions) > 0
+
+    def due(self, state: int = 0) -> bool:
+        return self._due
+
+    def decided(self) -> None:
+        self._due = False
+
+    def snapshot(self) -> Snapshot:
+        return {"due": np.array(self._due)}
+
+    def restore(self, snapshot: Snapshot) -> None:
+        self._due = bool(snapshot["due"])
+
+
+class InformationDoubled(Trigger):
+    """Due when the log-determinant of a block's information has grown enough since the last decision."""
+
+    def __init__(self, mdp: LinearMixtureMDP, ridge: float) -> None:
+        self._information = Information(mdp, ridge)
+
+    def seen(self, transition: int) -> None:
+        self._information.add(transition)
+
+    def seen_many(self, transitions: Ints) -> None:
+        self._information.follow(transitions)
+
+    def due(self, state: int = 0) -> bool:
+        return self._information.due
+
+    def decided(self) -> None:
+        self._information.decided()
+
+    def snapshot(self) -> Snapshot:
+        return self._information.snapshot()
+
+    def restore(self, snapshot: Snapshot) -> None:
+        self._information.restore(snapshot)
+
+
+class VisitsDoubled(Trigger):
+    """Episodes that end when the visits of a pair have doubled (Jaksch, Ortner and Auer 2010).
+
+    The pair is that of the state at hand and of the `policy` in force, an array that stays current.
+    """
+
+    def __init__(self, counts: TransitionCounts, policy: Ints) -> None:
+        self._counts, self._policy = counts, policy
+        self._before: Floats = np.zeros(counts.mdp.num_states * counts.mdp.num_actions)
+        self._begun = False
+
+    def due(self, state: int = 0) -> bool:
+        pair = state * self._counts.mdp.num_actions + int(self._policy[state])
+        before = self._before[pair]
+        return not self._begun or bool(self._counts.visits_of(pair) - before >= max(1.0, before))
+
+    def decided(self) -> None:
+        self._before[...] = self._counts.visits()
+        self._begun = True
+
+    def snapshot(self) -> Snapshot:
+        return {"before": self._before, "begun": np.array(self._begun)}
+
+    def restore(self, snapshot: Snapshot) -> None:
+        self._before[...] = snapshot["before"]
+        self._begun = bool(snapshot["begun"])
+
+
+class LogDeterminantDoubled(Trigger):
+    """Due at first, and when one of the log-determinants that `current()` gives is new or has grown by log 2."""
+
+    def __init__(self, current: Callable[[], Sequence[float]]) -> None:
+        self._current, self._due = current, True
+        self._before: list[float] = []
+
+    def seen(self, transition: int) -> None:
+        now, then = self._current(), self._before
+        grown = (a - b > math.log(2.0) for a, b in zip(now, then, strict=False))
+        self._due = len(now) > len(then) or any(grown)
+
+    def due(self, state: int = 0) -> bool:
+        return self._due
+
+    def decided(self) -> None:
+        self._before, self._due = list(self._current()), False
+
+    def snapshot(self) -> Snapshot:
+        return {"before": np.array(self._before, dtype=np.float64), "due": np.array(self._due)}
+
+    def restore(self, snapshot: Snapshot) -> None:
+        self._before, self._due = snapshot["before"].tolist(), bool(snapshot["due"])

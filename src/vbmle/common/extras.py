@@ -1,0 +1,28 @@
+"""What `pip install vbmle` leaves out, and the one line that says how to get it."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.util import find_spec
+
+EXTRAS = {
+    "gym": ("gymnasium",),
+    "experiments": ("typer", "rich", "msgspec", "polars", "matplotlib", "gymnasium", "jinja2"),
+    "cluster": ("distributed",),
+    "serve": ("starlette", "uvicorn", "httptools", "prometheus_client"),
+}
+"""The extras of pyproject.toml, each with the packages that its code imports."""
+
+
+class MissingExtra(ImportError):
+    """A package is not there that an extra of vbmle brings; the message is one line that names it."""
+
+
+@cache
+def require(extra: str) -> None:
+    """Refuse to go on without the packages of an extra."""
+    for package in EXTRAS[extra]:
+        if find_spec(package) is None:
+            raise MissingExtra(
+                f'this needs the package {package}: pip install "vbmle[{extra}]"', name=package
+            )

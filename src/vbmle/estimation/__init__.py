@@ -1,0 +1,1 @@
+"""From transition counts to theta: likelihood, the value-biased maximiser, certificates and confidence."""

@@ -1,0 +1,262 @@
+"""What is certain about the value and about a policy, whichever theta of a confidence set is the truth.
+
+theta' is the most likely theta, V' = V^pi(.; theta'), P' and A' its dynamics and advantages, M = (I - gamma P'_pi)^{-1}
+and Phi(s,a) = sum_s' phi(s'|s,a) (r(s,a,s') + gamma V'(s')). For any theta, with E = V^pi(.; theta) - V',
+
+    E               = M Phi_pi (theta - theta') + gamma M (P_theta - P')_pi E
+    advantage(s,a)  = A'(s,a) + <Phi(s,a) + K(s,a) Phi_pi, theta - theta'>
+                      + gamma (P_theta - P')(s,a) E + gamma K(s,a) (P_theta - P')_pi E,     K = (gamma P'(s,a) - e_s) M
+
+exactly. The linear terms are bounded over the whole set at once (`LikelihoodSet.support`), the others, of second
+order, by |P_theta - P'| and |E|. If no advantage can be positive, the policy is optimal for every theta of the set.
+How much it can lose is at most max advantage / (1 - gamma); V* lies between V^pi and V^pi plus that loss, and below
+the optimistic value of the ellipsoid around the set (`vbmle.planning.optimistic_planner`), where every (s, a)
+has a theta of its own. The same with the reward turned round bounds V^pi from below.
+"""
+
+from __future__ import annotations
+
+from copy import copy
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
+from scipy.sparse.csgraph import breadth_first_order
+
+from vbmle.common import validation
+from vbmle.common.validation import Bools, Floats, Ints
+from vbmle.estimation.candidate_confidence import CandidateSet, losses
+from vbmle.estimation.counts import TransitionCounts
+from vbmle.estimation.likelihood_set import LikelihoodSet, likelihood_set
+from vbmle.model.core_model import core_model
+from vbmle.model.mdp import LinearMixtureMDP
+from vbmle.planning.optimistic_planner import Optimist
+from vbmle.planning.planner import DENSE_STATES, evaluate, require_policy
+
+TIE = 1e-9
+"""Advantages up to this, relative to 1/(1-gamma), count as none: what rounding can make of a tie."""
+
+VALUE_ROUNDS = 60
+"""Of bounding the value by its error and the error by the value."""
+
+
+@dataclass(frozen=True, eq=False)
+class Confidence:
+    """What holds for every theta of a set that has the truth in it with probability at least 1 - delta.
+
+    V_low, V_high : (S,) bounds on V*, in the units of your reward.
+    loss : a bound on V* - V^policy in the states that matter (those that `state` can lead to; all without one), in
+        the same units.
+    certified : the policy is optimal there for every theta of the set; then `loss` is 0.
+    rivals : (S, A), the actions that may be better than the policy's for some theta of the set.
+    theta, threshold : the most likely theta, and how much less likely the set reaches.
+    empty : whether no theta is left: the model is wrong, or delta has happened. Then nothing is proved: the bounds are
+        those of the rewards alone, and every action is a rival.
+    """
+
+    policy: Ints
+    V_low: Floats
+    V_high: Floats
+    loss: float
+    certified: bool
+    rivals: Bools
+    theta: Floats
+    threshold: float
+    delta: float
+    empty: bool = False
+
+    def interval(self, state: int) -> tuple[float, float]:
+        """Bounds on V*(state)."""
+        return float(self.V_low[state]), float(self.V_high[state])
+
+
+def confidence(
+    counts: TransitionCounts, policy: ArrayLike, delta: float = 0.1, state: int | None = None
+) -> Confidence:
+    """What the counts prove about V* and about a policy, at confidence 1 - delta, at all times at once."""
+    if counts.mdp.domain == "vertices":
+        return _among_candidates(counts, policy, validation.fraction("delta", delta), state)
+    return certify(likelihood_set(counts, delta), policy, delta, state)
+
+
+def _among_candidates(
+    counts: TransitionCounts, policy: ArrayLike, delta: float, state: int | None
+) -> Confidence:
+    """The same where theta is one of the candidates: exact over those that are left."""
+    mdp, likely = counts.mdp, CandidateSet(counts, delta)
+    chosen, matters = require_policy(mdp, policy), _reachable(mdp, state)
+    if not likely.left.any():
+        return _nothing(mdp, chosen, matters, (likely.most_likely, likely.threshold, delta))
+    low, high, loss, advantage = losses(mdp, likely, chosen)
+    rivals = (advantage > TIE / (1.0 - mdp.discount)) & matters[:, None]
+    certified = not rivals.any()
+    most = 0.0 if certified else float(loss[matters].max())
+    parts = (likely.most_likely, likely.threshold, delta)
+    return _told(mdp, Confidence(chosen, low, high, most, certified, rivals, *parts))
+
+
+def _nothing(
+    mdp: LinearMixtureMDP, policy: Ints, matters: Bools, parts: tuple[Floats, float, float]
+) -> Confidence:
+    """What an empty set proves."""
+    worst, best = _range(mdp)
+    low, high = np.full(mdp.num_states, worst), np.full(mdp.num_states, best)
+    rivals = np.repeat(matters[:, None], mdp.num_actions, axis=1)
+    rivals[np.arange(mdp.num_states), policy] = False
+    rivals &= mdp.allowed
+    return _told(mdp, Confidence(policy, low, high, best - worst, False, rivals, *parts, empty=True))
+
+
+def certify(
+    likely: LikelihoodSet, policy: ArrayLike, delta: float = 0.1, state: int | None = None
+) -> Confidence:
+    """The same for a set at hand."""
+    mdp = likely.mdp
+    chosen = require_policy(mdp, policy)
+    if mdp.num_states > DENSE_STATES:
+        raise ValueError(
+            f"the model has {mdp.num_states} states; bounds are computed for up to {DENSE_STATES}"
+        )
+    delta = validation.fraction("delta", delta)
+    matters, (worst, best) = _reachable(mdp, state), _range(mdp)
+    if likely.empty:
+        return _nothing(mdp, chosen, matters, (likely.theta, likely.threshold, delta))
+    local = _Expansion(likely, chosen)
+    low, high = local.value_bounds()
+    size = np.maximum(high - local.V, local.V - low)
+    gain = local.advantages(size, matters)
+    rivals = gain > TIE / (1.0 - mdp.discount)
+    loss = float(np.where(rivals, gain, 0.0).max() / (1.0 - mdp.discount))
+    low = np.clip(low, worst, best)
+    ceiling = np.minimum(_optimistic(mdp, likely), best)
+    high = np.maximum(np.minimum(np.where(matters, high + loss, ceiling), ceiling), low)
+    loss = min(loss, float((high - low)[matters].max()))
+    certified = not rivals.any()
+    parts = (likely.theta, likely.threshold, delta)
+    return _told(mdp, Confidence(chosen, low, high, loss, certified, rivals, *parts))
+
+
+def _told(mdp: LinearMixtureMDP, found: Confidence) -> Confidence:
+    """The same in the units of the user's reward."""
+    base = mdp.reward_offset / (1.0 - mdp.discount)
+    return replace(
+        found,
+        V_low=mdp.reward_scale * found.V_low + base,
+        V_high=mdp.reward_scale * found.V_high + base,
+        loss=mdp.reward_scale * found.loss,
+    )
+
+
+class _Expansion:
+    """The terms of the module's two identities, around the most likely theta."""
+
+    def __init__(self, likely: LikelihoodSet, policy: Ints) -> None:
+        mdp, rows = likely.mdp, likely.mdp.transitions
+        self._likely, self._mdp, self._policy = likely, mdp, policy
+        self._played = np.arange(mdp.num_states) * mdp.num_actions + policy
+        self.V = evaluate(mdp, likely.theta, policy)
+        moves = rows.csr(likely.p).toarray()
+        self._inverse = np.linalg.inv(np.eye(mdp.num_states) - mdp.discount * moves[self._played])
+        extra = mdp.transition_reward if len(mdp.transition_reward) else 0.0
+        worth = extra + mdp.discount * self.V[rows.successor]
+        by_row = sparse.csr_array((worth, np.arange(rows.count), rows.indptr))
+        gains = by_row @ rows.phi
+        self._gains: Floats = gains.toarray() if sparse.issparse(gains) else np.asarray(gains)
+        here = np.repeat(np.arange(mdp.num_states), mdp.num_actions)
+        self._advantage = mdp.row_reward + by_row @ likely.p - self.V[here]
+        self._K = mdp.discount * moves @ self._inverse - self._inverse[here]
+
+    def value_bounds(self) -> tuple[Floats, Floats]:
+        """Bounds on V^pi from below and above: those of a theta for every state, sharpened by the expansion."""
+        likely, functionals = self._likely, self._inverse @ self._gains[self._played]
+        # The most likely theta is of the set, so V' lies between the bounds, whatever rounding makes of a tie.
+        high = np.maximum(_optimistic(_forced(self._mdp, self._policy, 1.0), likely), self.V)
+        low = np.minimum(-_optimistic(_forced(self._mdp, self._policy, -1.0), likely), self.V)
+        reach = likely.reach(functionals)
+        up = np.array([likely.support(c, r) for c, r in zip(functionals, reach, strict=True)])
+        down = np.array([likely.support(-c, r) for c, r in zip(functionals, reach, strict=True)])
+        for _ in range(VALUE_ROUNDS):
+            size = np.maximum(high - self.V, self.V - low)
+            rest = self._mdp.discount * self._inverse @ self._second(size)[self._played]
+            high = np.minimum(high, self.V + up + rest)
+            low = np.maximum(low, self.V - down - rest)
+        return low, high
+
+    def advantages(self, size: Floats, matters: Bools) -> Floats:
+        """Upper bounds on the advantage of every (s, a) over the policy's action; 0 in states that don't matter."""
+        mdp, second = self._mdp, self._second(size)
+        rest = mdp.discount * (second + np.abs(self._K) @ second[self._played])
+        functionals = self._gains + self._K @ self._gains[self._played]
+        reach = self._likely.reach(functionals)
+        bound = self._advantage + reach + rest
+        same = self._same_as_played() | ~np.repeat(matters, mdp.num_actions)
+        bound[same] = 0.0
+        known = self._advantage + rest
+        for row in np.nonzero((bound > 0.0) & (known <= 0.0))[0]:  # only these can still be decided
+            bound[row] = known[row] + self._likely.support(functionals[row], reach[row])
+        return bound.reshape(mdp.num_states, mdp.num_actions)
+
+    def _second(self, size: Floats) -> Floats:
+        """Bounds on |(P_theta - P') E| by row, where |E| <= size."""
+        rows = self._mdp.transitions
+        return np.add.reduceat(self._likely.probability_reach * size[rows.successor], rows.indptr[:-1])
+
+    def _same_as_played(self) -> Bools:
+        """Rows that equal the policy's own: their advantage is 0 for every theta."""
+        mdp, rows = self._mdp, self._mdp.transitions
+        found = np.zeros(len(mdp.row_reward), dtype=bool)
+        for row in range(len(found)):
+            own = int(self._played[row // mdp.num_actions])
+            found[row] = row == own or _same_row(mdp, rows.indptr[row], rows.indptr[own], row, own)
+        return found
+
+
+def _optimistic(mdp: LinearMixtureMDP, likely: LikelihoodSet) -> Floats:
+    """A bound on V* over the ellipsoid around the set: every (s, a) has the theta that is best for it."""
+    optimist = Optimist(mdp)
+    optimist.plan([likely.ellipsoid()], 1e-6)
+    return optimist.V + optimist.error_bound
+
+
+def _forced(mdp: LinearMixtureMDP, policy: Ints, sign: float) -> LinearMixtureMDP:
+    """The same model with the reward times `sign` for the policy's actions, and a reward that forbids all others."""
+    forced = copy(mdp)
+    reward = np.full(len(mdp.row_reward), -3.0 / (1.0 - mdp.discount))
+    played = np.arange(mdp.num_states) * mdp.num_actions + policy
+    reward[played] = sign * mdp.row_reward[played]
+    vars(forced)["core"] = core_model(mdp, reward, sign * mdp.transition_reward)
+    return forced
+
+
+def _same_row(mdp: LinearMixtureMDP, i: int, j: int, row: int, other: int) -> bool:
+    """Whether two rows have the same successors, features and rewards."""
+    rows = mdp.transitions
+    a, b = slice(i, rows.indptr[row + 1]), slice(j, rows.indptr[other + 1])
+    if mdp.row_reward[row] != mdp.row_reward[other] or not np.array_equal(
+        rows.successor[a], rows.successor[b]
+    ):
+        return False
+    if len(mdp.transition_reward) and (mdp.transition_reward[a] != mdp.transition_reward[b]).any():
+        return False
+    return bool(abs(rows.phi[a] - rows.phi[b]).max() == 0.0)
+
+
+def _reachable(mdp: LinearMixtureMDP, state: int | None) -> Bools:
+    """The states that some actions can lead to from `state`; all without one."""
+    found = np.ones(mdp.num_states, dtype=bool)
+    if state is None:
+        return found
+    start = validation.index("state", state, mdp.num_states)
+    rows = mdp.transitions
+    edges = (rows.row_of // mdp.num_actions, rows.successor)
+    graph = sparse.coo_array((np.ones(rows.count), edges), shape=(mdp.num_states,) * 2).tocsr()
+    found[:] = False
+    found[breadth_first_order(graph, start, return_predecessors=False)] = True
+    return found
+
+
+def _range(mdp: LinearMixtureMDP) -> tuple[float, float]:
+    """Bounds on every value from rewards alone."""
+    values = mdp.transition_reward if len(mdp.transition_reward) else mdp.row_reward[mdp.allowed.ravel()]
+    return float(values.min()) / (1.0 - mdp.discount), float(values.max()) / (1.0 - mdp.discount)

@@ -1,0 +1,218 @@
+"""Transition counts n(s, a, s'): all that the likelihood needs, so that no cost grows with the steps taken."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from vbmle.common import validation
+from vbmle.common.files import Snapshot
+from vbmle.common.validation import Floats, Ints
+from vbmle.core.transition_counts import BAD_STATE, Counts
+from vbmle.model.interior_points import FLAT
+from vbmle.model.mdp import LinearMixtureMDP
+from vbmle.model.transitions import row_norms
+
+MOST = 2**62
+"""The core keeps all counts together below this."""
+
+
+class ImpossibleTransition(ValueError):
+    """Something was observed that no feasible theta allows."""
+
+
+class TransitionCounts:
+    """How often each possible transition was seen: n(s, a, s'), the sufficient statistic of the likelihood.
+
+    Parameters
+    ----------
+    mdp : LinearMixtureMDP
+        The model whose transitions are counted.
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> counts = vbmle.TransitionCounts(vbmle.worlds.riverswim(length=6).mdp)
+    >>> _ = counts.add(0, 1, 1)
+    >>> counts.total
+    1
+    """
+
+    def __init__(self, mdp: LinearMixtureMDP) -> None:
+        self.mdp = mdp
+        # Where P is flat, a probability that is 0 all over it comes out as rounding of either sign.
+        least = FLAT * np.minimum(1.0, row_norms(mdp.transitions.phi))
+        self._possible = mdp.transitions.probabilities(mdp.polytope.interior) > least
+        self._possible &= mdp.allowed.ravel()[mdp.transitions.row_of]
+        self.core = Counts(mdp.core, self._possible)
+        self.values: Floats = self.core.values
+        self.total = 0
+        """How many transitions were added."""
+        self.skipped: dict[tuple[int, int, int], int] = {}
+        """How often each impossible transition was skipped, where that was asked for."""
+        self._add = self.core.add
+
+    @property
+    def observed(self) -> Ints:
+        """The transitions seen at least once, in the order in which they were first seen."""
+        return self.core.observed[: self.core.num_observed]
+
+    @property
+    def remembered(self) -> int:
+        """How many observations the counts stand for: all of them, where none is forgotten."""
+        return self.total
+
+    @property
+    def num_observed(self) -> int:
+        """How many transitions were seen at least once."""
+        return self.core.num_observed
+
+    def visits(self) -> Floats:
+        """n(s, a) of every pair s * A + a, (S*A,)."""
+        return np.add.reduceat(self.values, self.mdp.transitions.indptr[:-1])
+
+    def visits_of(self, pair: int) -> float:
+        """n(s, a) of one pair s * A + a."""
+        begin = self.mdp.transitions.indptr
+        return float(self.values[begin[pair] : begin[pair + 1]].sum())
+
+    def skip(self, states: ArrayLike, actions: ArrayLike, next_states: ArrayLike) -> None:
+        """Note impossible transitions without counting them."""
+        for key in zip(
+            *(np.atleast_1d(column).tolist() for column in (states, actions, next_states)), strict=True
+        ):
+            self.skipped[key] = self.skipped.get(key, 0) + 1
+
+    def add(self, state: int, action: int, next_state: int, times: int = 1) -> int:
+        """Count a transition and return its index in `mdp.transitions`.
+
+        One that no feasible theta allows is refused (`ImpossibleTransition`), and nothing is lost.
+        """
+        if type(state) is int and type(action) is int and type(next_state) is int and type(times) is int:
+            # ctypes takes the last 64 bits of any number: what has more, or a sign, is looked at below.
+            fits = (state | action | next_state | times) >> 62 == 0 and times != 0
+            i = self._add(state, action, next_state, times) if fits else BAD_STATE
+            if i >= 0:  # the hot path
+                self.total += times
+                return i
+        mdp = self.mdp
+        state, action = mdp.state_number(state), mdp.action_number(action)
+        next_state = mdp.state_number(next_state, "next_state")
+        self._require_allowed(np.array([state]), np.array([action]))
+        times = validation.positive_integer("times", times)
+        if self.total + times >= MOST:
+            raise ValueError(f"times is {times}; all counts together must stay below {MOST}")
+        i = self._add(state, action, next_state, times)
+        if i < 0:
+            raise ImpossibleTransition(
+                f"the transition (s={state}, a={action}, s'={next_state}) has probability 0 for every feasible "
+                "theta, yet it was observed; check the features and the impossible set (it was not counted)"
+            )
+        self.total += times
+        return i
+
+    def add_many(self, states: ArrayLike, actions: ArrayLike, next_states: ArrayLike) -> Ints:
+        """Count transitions in their order, as `add` would one by one, and return their indices.
+
+        All of them are checked first: where one is refused, none is counted.
+        """
+        at = self.find_many(states, actions, next_states)
+        bad = np.nonzero(at < 0)[0]
+        if len(bad):
+            i = int(bad[0])
+            s, a, to = (np.asarray(column)[i] for column in (states, actions, next_states))
+            others = f" (and {len(bad) - 1} more)" if len(bad) > 1 else ""
+            raise ImpossibleTransition(
+                f"the transition (s={s}, a={a}, s'={to}) at place {i}{others} has probability 0 for every feasible "
+                "theta, yet it was observed; check the features and the impossible set (nothing was counted)"
+            )
+        return self.add_found(at)
+
+    def find_many(self, states: ArrayLike, actions: ArrayLike, next_states: ArrayLike) -> Ints:
+        """The index of each transition, -1 where no feasible theta allows it."""
+        s, a, to = self.path(states, actions, next_states)
+        self._require_allowed(s, a)
+        known = self.mdp.transitions.row_of * self.mdp.num_states + self.mdp.transitions.successor
+        wanted = (s * self.mdp.num_actions + a) * self.mdp.num_states + to
+        at = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
+        return np.where((known[at] == wanted) & self._possible[at], at, -1)
+
+    def _require_allowed(self, states: Ints, actions: Ints) -> None:
+        bad = np.nonzero(~self.mdp.allowed[states, actions])[0]
+        if len(bad):
+            where = self.mdp.names.pair(int(states[bad[0]]), int(actions[bad[0]]))
+            place = f" at place {bad[0]}" if len(states) > 1 else ""
+            raise ValueError(f"the action of {where}{place} is not allowed there; nothing was counted")
+
+    def add_found(self, at: Ints) -> Ints:
+        """Count transitions by index, in their order."""
+        distinct, first = np.unique(at, return_index=True)
+        fresh = distinct[self.values[distinct] == 0.0]
+        order = fresh[np.argsort(first[np.isin(distinct, fresh)])]
+        values = self.values + np.bincount(at, minlength=len(self.values))
+        self.core.load(values, np.concatenate([self.observed, order]))
+        self.total += len(at)
+        return at
+
+    def path(self, states: ArrayLike, actions: ArrayLike, next_states: ArrayLike) -> list[Ints]:
+        """Three arrays of whole numbers in range, all of one length."""
+        sizes = (self.mdp.num_states, self.mdp.num_actions, self.mdp.num_states)
+        found: list[Ints] = []
+        for name, given, size in zip(
+            ("states", "actions", "next_states"), (states, actions, next_states), sizes, strict=True
+        ):
+            array = np.asarray(given)
+            if array.dtype.kind == "U" and array.ndim == 1:
+                number = self.mdp.action_number if name == "actions" else self.mdp.state_number
+                array = np.array([number(str(item)) for item in array], dtype=np.int64)
+            if array.ndim != 1 or (array.dtype.kind not in "iu" and array.size):
+                raise ValueError(
+                    f"{name} has shape {array.shape} and holds {array.dtype}; it needs a list of ints"
+                )
+            outside = np.nonzero((array < 0) | (array >= size))[0]
+            if len(outside):
+                i = int(outside[0])
+                raise ValueError(
+                    f"{name} is {array[i]} at place {i}; it needs a whole number from 0 to {size - 1}"
+                )
+            if found and len(array) != len(found[0]):
+                raise ValueError(
+                    f"{name} has {len(array)} entries, but states has {len(found[0])}; they need the same"
+                )
+            found.append(array.astype(np.int64))
+        return found
+
+    def continue_from(self, other: TransitionCounts) -> Ints:
+        """Take over all that counts of another layout of the same pairs have; the new indices, as often as counted."""
+        old = other.mdp.transitions
+        row, to = old.row_of[other.observed], old.successor[other.observed]
+        actions = self.mdp.num_actions
+        at = self.find_many(row // actions, row % actions, to)
+        values = np.zeros_like(self.values)
+        values[at] = other.values[other.observed]
+        self.load_values(values, at)
+        self.total, self.skipped = other.total, dict(other.skipped)
+        return np.repeat(at, values[at].astype(np.int64))
+
+    def load_values(self, values: Floats, observed: Ints) -> None:
+        """Replace all counts, in the order in which transitions were first observed."""
+        self.core.load(np.ascontiguousarray(values, np.float64), np.ascontiguousarray(observed, np.int64))
+        self.total = self.core.total
+
+    def snapshot(self) -> Snapshot:
+        """What `restore` continues from."""
+        skipped = [(*key, times) for key, times in self.skipped.items()]
+        return {
+            "values": self.values.copy(),
+            "observed": self.observed.copy(),
+            "skipped": np.array(skipped, dtype=np.int64).reshape(-1, 4),
+        }
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Continue from a snapshot."""
+        self.load_values(snapshot["values"], snapshot["observed"])
+        rows = snapshot.get("skipped", np.zeros((0, 4), np.int64)).tolist()
+        self.skipped = {(s, a, to): times for s, a, to, times in rows}
+
+    def __repr__(self) -> str:
+        return f"TransitionCounts(total={self.total}, distinct={self.num_observed})"

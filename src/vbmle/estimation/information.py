@@ -1,0 +1,37 @@
+"""How much has been learnt: A_t = sum phi phi' + lambda I (equation 13 of the paper), kept block by block.
+
+Blocks are those of the feasible set: all coordinates of a mixture, the row of one (s, a) in a tabular model.
+A_t is kept as an inverse and updated by rank one, so that a step costs the square of the block's size.
+"""
+
+from __future__ import annotations
+
+from vbmle.common.files import Snapshot
+from vbmle.core import regression as core
+from vbmle.model.mdp import LinearMixtureMDP
+
+
+class Information:
+    """Tells when the log-determinant of a block's information has grown enough to decide anew.
+
+    Enough is log 2, the usual doubling, or log 2 for every five free coordinates of the block if that is more:
+    in many dimensions the determinant doubles with nearly every observation, though nothing is known twice as
+    well. For a tabular model, where a block is one (s, a), this is the doubling of that pair's counts.
+    """
+
+    def __init__(self, mdp: LinearMixtureMDP, ridge: float) -> None:
+        self._core = core.Information(mdp.core, ridge or 1.0)
+        self.add, self.follow, self.decided = self._core.add, self._core.follow, self._core.decided
+
+    @property
+    def due(self) -> bool:
+        """Whether to decide anew."""
+        return self._core.due
+
+    def snapshot(self) -> Snapshot:
+        """What `restore` continues from."""
+        return self._core.snapshot()
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Continue from a snapshot."""
+        self._core.restore(snapshot)

@@ -1,0 +1,230 @@
+"""Estimation from transition counts: maximum likelihood, and maximum likelihood biased by value.
+
+    l(theta) = sum_(s,a,s') n(s,a,s') log <phi(s'|s,a), theta> - ridge/2 |theta|^2
+    f(theta) = l(theta) + bias * V*(state; theta)            equation (10) of the paper, ridge subtracted
+
+Counts are all that the likelihood needs, so nothing here grows with the number of steps taken. l is concave
+over the feasible set; f is not, because V* is not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from vbmle.common import validation
+from vbmle.common.validation import Floats, Ints
+from vbmle.core.solver import Objective
+from vbmle.estimation.candidates import TIE, CandidateSolver, make_solver
+from vbmle.estimation.certificate import upper_bound
+from vbmle.estimation.counts import TransitionCounts
+from vbmle.estimation.maximiser import POOL, Solver, goal
+from vbmle.model.mdp import LinearMixtureMDP
+
+CONVERGED = 1e-7
+"""The relative KKT residual up to which an estimate counts as converged."""
+
+CERTIFIED = 1e-6
+"""The relative gap at which the work on a certificate ends."""
+
+SEARCHES = ("global", "local")
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """A maximiser and how good it is.
+
+    theta, the objective there, the relative KKT `residual`, and whether it `converged` (residual <= 1e-7).
+    `gap` bounds max <grad f, v - theta> over the feasible set: for a concave objective, the distance of
+    `objective` from its maximum. `policy` and `V` are optimal for theta where the objective has a value bias.
+    """
+
+    theta: Floats
+    objective: float
+    converged: bool
+    residual: float
+    gap: float
+    policy: Ints | None = None
+    V: Floats | None = None
+    upper_bound: float | None = None
+
+
+def log_likelihood(
+    mdp: LinearMixtureMDP, counts: TransitionCounts, theta: ArrayLike, ridge: float = 1.0
+) -> float:
+    """Log-likelihood (nats) minus ridge/2 |theta|^2; minus infinity where an observed transition cannot happen.
+
+    Parameters
+    ----------
+    mdp : LinearMixtureMDP
+        The model.
+    counts : TransitionCounts
+        What was observed, of the same model.
+    theta : (d,) array
+        Any theta, feasible or not.
+    ridge : float, default 1.0
+        lambda of the penalty lambda/2 |theta|^2 that is subtracted from the log-likelihood; at least 0. It matters
+        while data are few.
+
+    Raises
+    ------
+    ValueError
+        If theta has the wrong shape or the counts belong to another model.
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> world = vbmle.worlds.riverswim(length=6)
+    >>> counts = vbmle.TransitionCounts(world.mdp)
+    >>> float(vbmle.log_likelihood(world.mdp, counts, world.theta, ridge=0.0))
+    0.0
+    """
+    point = mdp.require_theta(theta)
+    _require_same(mdp, counts)
+    seen = counts.observed
+    p = mdp.transitions.probabilities(point)[seen]
+    penalty = 0.5 * validation.non_negative("ridge", ridge) * float(point @ point)
+    if (p <= 0.0).any():
+        return -np.inf
+    return float(counts.values[seen] @ np.log(p)) - penalty
+
+
+def maximum_likelihood(mdp: LinearMixtureMDP, counts: TransitionCounts, ridge: float = 1.0) -> Estimate:
+    """The maximiser of the ridge-penalised log-likelihood over the feasible set: a concave problem.
+
+    Parameters
+    ----------
+    mdp : LinearMixtureMDP
+        The model.
+    counts : TransitionCounts
+        What was observed, of the same model.
+    ridge : float, default 1.0
+        lambda of the penalty lambda/2 |theta|^2 that is subtracted from the log-likelihood; at least 0. It matters
+        while data are few.
+
+    Raises
+    ------
+    ValueError
+        If a setting is out of range; the message names it and what it needs.
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> world = vbmle.worlds.riverswim(length=6)
+    >>> counts = vbmle.TransitionCounts(world.mdp)
+    >>> vbmle.maximum_likelihood(world.mdp, counts).converged
+    True
+    """
+    _require_same(mdp, counts)
+    solver = make_solver(mdp)
+    solver.climb(goal(counts, validation.non_negative("ridge", ridge)))
+    return _estimate(solver, with_value=False)
+
+
+def value_biased(
+    mdp: LinearMixtureMDP,
+    counts: TransitionCounts,
+    state: int,
+    bias: float,
+    ridge: float = 1.0,
+    search: str = "global",
+    start: ArrayLike | None = None,
+    certify: bool = False,
+    seed: int = 0,
+) -> Estimate:
+    """The maximiser of l(theta) + bias * V*(state; theta) over the feasible set.
+
+    Parameters
+    ----------
+    mdp : LinearMixtureMDP
+        The model.
+    counts : TransitionCounts
+        What was observed, of the same model.
+    state : int
+        The state whose value enters.
+    bias : float
+        The weight of the value; at least 0.
+    ridge : float, default 1.0
+        lambda of the penalty lambda/2 |theta|^2 that is subtracted from the log-likelihood; at least 0. It matters
+        while data are few.
+    search : {"global", "local"}, default "global"
+        Look in every basin it can think of (see `vbmle.estimation.maximiser`), or climb from `start` only.
+    start : (d,) array, optional
+        Where a climb starts; the interior point by default.
+    certify : bool, default False
+        Also return `upper_bound`, which no feasible theta exceeds: found by branch and bound where the feasible set
+        has few vertices, crude elsewhere (see `vbmle.estimation.certificate`).
+    seed : int, default 0
+        Orders and draws the starts of a global search.
+
+    Raises
+    ------
+    ValueError
+        If a setting is out of range; the message names it and what it needs.
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> world = vbmle.worlds.riverswim(length=6)
+    >>> river = vbmle.worlds.riverswim(length=6, features="mixture").mdp
+    >>> found = vbmle.value_biased(river, vbmle.TransitionCounts(river), state=0, bias=1.0, certify=True)
+    >>> found.converged, found.upper_bound >= found.objective
+    (True, True)
+    """
+    _require_same(mdp, counts)
+    validation.one_of("search", search, SEARCHES)
+    state = validation.index("state", state, mdp.num_states)
+    objective = goal(
+        counts, validation.non_negative("ridge", ridge), validation.non_negative("bias", bias), state
+    )
+    solver = make_solver(mdp, places=1 if search == "local" else POOL, seed=seed)
+    if start is not None:
+        solver.start(mdp.require_theta(start))
+    if search == "local":
+        solver.climb(objective)
+    else:
+        solver.search(objective)
+    bound = prove(solver, objective) if certify else None
+    if bias == 0.0:
+        solver.plan()
+    return _estimate(solver, with_value=True, upper_bound=bound)
+
+
+def prove(solver: Solver | CandidateSolver, objective: Objective) -> float:
+    """A bound on the maximum; where the search for it meets a better point, the solver moves there."""
+    if isinstance(solver, CandidateSolver):
+        return solver.objective + TIE * (
+            1.0 + abs(solver.objective)
+        )  # all were looked at; near ties keep the last
+    likely = Solver(solver.mdp)
+    likely.climb(objective.replaced(bias=0.0))
+    concave = likely.objective + max(likely.gap, 0.0)
+    if objective.bias == 0.0:
+        return max(concave, solver.objective)
+    tolerance = CERTIFIED * (1.0 + abs(solver.objective))
+    bound, better = upper_bound(solver.mdp, objective, solver.objective, concave, tolerance)
+    if better is not None:
+        solver.add(objective, better)
+    return max(bound, solver.objective)
+
+
+def _estimate(
+    solver: Solver | CandidateSolver, with_value: bool, upper_bound: float | None = None
+) -> Estimate:
+    return Estimate(
+        solver.theta.copy(),
+        solver.objective,
+        solver.residual <= CONVERGED,
+        solver.residual,
+        solver.gap,
+        solver.policy.copy() if with_value else None,
+        solver.V.copy() if with_value else None,
+        upper_bound,
+    )
+
+
+def _require_same(mdp: LinearMixtureMDP, counts: TransitionCounts) -> None:
+    if counts.mdp is not mdp and counts.mdp.fingerprint() != mdp.fingerprint():
+        raise ValueError("counts belong to another model; make them with TransitionCounts(mdp) of this one")

@@ -1,0 +1,140 @@
+"""The maximiser of likelihood plus value bias: local climbs, and a search over all basins.
+
+    f(theta) = sum n log p - ridge/2 |theta|^2 + <linear, theta> + bias * V*(state; theta)     over P
+
+A climb (core/src/climbing/climb.hpp) ends at a KKT point. f has many of them, because V* is not concave, so a
+search keeps a pool of distinct local maxima and feeds it with starts
+
+    - near every vertex of P where they are few; else near the base models, or near the ends of P along the axes;
+    - at the interior point, the maximum-likelihood theta and points drawn at random from P;
+    - for product sets, between the incumbent and the model that is best for the controller everywhere;
+    - from the incumbent with another action in one state: climb for that policy, then freely.
+
+`search` tries all of them. `follow` is for problems that change a little from call to call, as an agent's do:
+it climbs again from the whole pool, from one more start and from one more policy, in rotation. Both are
+deterministic given the seed, which orders and draws the starts. Among maxima that tie (1e-9 relative) the
+incumbent stays; at first that is the one found first in the seed's order.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from vbmle.common.files import Snapshot
+from vbmle.common.validation import Floats, Ints
+from vbmle.core import solver as core
+from vbmle.core.memory import shown
+from vbmle.core.solver import Objective
+from vbmle.estimation.counts import TransitionCounts
+from vbmle.estimation.starts import Starts
+from vbmle.model.mdp import LinearMixtureMDP
+from vbmle.planning.planner import uses_factors
+
+POOL = 8
+"""How many local maxima a global search keeps."""
+
+KEPT = (
+    *("y", "theta", "policy", "V", "active", "num_active", "result", "status", "iterations"),
+    *("evaluated", "factored", "factors"),
+)
+"""What of the pool a snapshot holds."""
+
+
+def goal(
+    counts: TransitionCounts,
+    ridge: float,
+    bias: float = 0.0,
+    state: int = 0,
+    linear: Floats | None = None,
+) -> Objective:
+    """The objective as the core sees it."""
+    return core.make_objective(counts.core, ridge, bias, state, linear)
+
+
+class Solver:
+    """Keeps its points, policies and active facets from one solve to the next.
+
+    With `places=1` it is a local solver; more places hold the local maxima of a search. The incumbent's
+    theta, policy, V, objective, residual, gap and status are the solver's result.
+    """
+
+    def __init__(self, mdp: LinearMixtureMDP, places: int = 1, seed: int = 0) -> None:
+        self.mdp = mdp
+        self._core = core.Solver(mdp.core, places, uses_factors(mdp))
+        self._seed = seed
+        self._has_starts = False
+        views = self._core.views
+        self.theta: Floats = shown(views["theta"][0])
+        self.policy: Ints = shown(views["policy"][0])
+        self.V: Floats = shown(views["V"][0])
+        self._result: Floats = views["result"][0]
+        self.climb = self._core.climb
+        self.plan = self._core.plan
+
+    @property
+    def objective(self) -> float:
+        """f at the incumbent."""
+        return float(self._result[0])
+
+    @property
+    def residual(self) -> float:
+        """The incumbent's KKT residual, relative to max(1, |grad f|)."""
+        return float(self._result[1])
+
+    @property
+    def gap(self) -> float:
+        """A bound on max <grad f, v - theta> over P: for a concave f, on what it lacks."""
+        return float(self._result[2])
+
+    @property
+    def status(self) -> str:
+        """How the incumbent's last climb ended."""
+        return core.STATUSES[self._core.views["status"][0]]
+
+    def start(self, theta: Floats) -> None:
+        """Stand at theta alone, moved inside the feasible set where it is outside."""
+        self._core.stand_at(theta)
+
+    def search(self, objective: Objective) -> None:
+        """Climb from everywhere; once where there is no bias, because the objective is concave."""
+        if objective.bias == 0.0:
+            return self._core.climb(objective)
+        self._prepare()
+        self._core.search(objective)
+
+    def follow(self, objective: Objective) -> None:
+        """Climb from the pool and from one start and one policy more; from several the first time, and where it stands
+        where there is no bias.
+        """
+        if objective.bias == 0.0:
+            return self._core.climb(objective)
+        if not self._has_starts:
+            self._prepare()
+        self._core.follow(objective)
+
+    def climb_from_few(self, objective: Objective) -> None:
+        """Climb from where it stands, from the most likely theta and from the interior point."""
+        self._core.climb_from_few(objective)
+
+    def add(self, objective: Objective, theta: Floats) -> None:
+        """Climb from theta too."""
+        self._core.add_start(objective, theta)
+
+    def _prepare(self) -> None:
+        """Make the starts of a search, once."""
+        if not self._has_starts:
+            starts = Starts(self.mdp, self._seed)
+            self._core.set_starts(starts.fixed, starts.best, starts.pairs)
+            self._has_starts = True
+
+    def snapshot(self) -> Snapshot:
+        """What the next solve depends on, to be continued exactly by `restore`."""
+        arrays: Snapshot = {name: self._core.views[name] for name in KEPT}
+        return arrays | {"place": np.array([self._core.size, self._core.turn])}
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Continue from a snapshot."""
+        for name in KEPT:
+            self._core.views[name][...] = snapshot[name]
+        size, turn = (int(i) for i in snapshot["place"])
+        self._core.restore(size, turn)

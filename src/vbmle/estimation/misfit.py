@@ -1,0 +1,117 @@
+"""Does any theta fit? An alarm that may be looked at after every step.
+
+If theta* of P is true, the probability that a predictor gave to the path, divided by L_t(theta*), is a martingale of
+mean 1 for every predictor that knows the past only, whatever the actions depend on. The predictor here is the rule
+of Krichevsky and Trofimov in every row (s, a), p(s') = (n(s') + 1/2) / (n + k/2), which can learn any table. As
+L_t(theta*) is at most the supremum over P,
+
+    E_all = prod over rows KT_row / sup over P of L_t(theta),       E_row = KT_row / sup over P of L_t,row(theta)
+
+are e-processes, all rows together and each of them alone, and so is the mean of E_all and of the average of E_row.
+By Ville's inequality it ever reaches 1/delta with probability at most delta. E_all has the power where many rows
+are a little off, E_row where a single one is: it pays for learning one row, and log(2 S A) for not knowing which.
+
+`evidence` is the logarithm of that mean, rounded down: suprema are bounded from above by the solver's gap.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from vbmle.common.validation import Floats, Ints, fraction
+from vbmle.estimation.counts import TransitionCounts
+from vbmle.estimation.likelihood_set import most_likely, rows_log_probability
+
+SHOWN = 5
+"""How many pairs are named, at most."""
+
+
+@dataclass(frozen=True, eq=False)
+class MisfitPair:
+    """One pair (s, a), and what the most likely theta makes of it.
+
+    evidence : log of what a table learnt here gave to the observations, relative to the most likely theta.
+    successors, expected, observed : the next states, how often each should have followed, and how often it did.
+    """
+
+    state: int
+    action: int
+    evidence: float
+    visits: float
+    successors: Ints
+    expected: Floats
+    observed: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Misfit:
+    """Whether the data speak against every theta at once.
+
+    alarm : whether `evidence` has reached `threshold` = log(1/delta). If some feasible theta is true, that ever happens
+        with probability at most delta, however often you look.
+    evidence : log of an e-process; above 0 the data speak against the model, infinite where one thing was seen that no
+        theta allows.
+    where : the pairs that speak loudest against it, the loudest first.
+    theta : the most likely theta, which `where` compares with.
+    """
+
+    alarm: bool
+    evidence: float
+    threshold: float
+    where: tuple[MisfitPair, ...]
+    theta: Floats
+    delta: float
+
+
+def misfit(counts: TransitionCounts, delta: float = 0.05) -> Misfit:
+    """Whether any theta fits what was counted, at confidence 1 - delta at all times at once."""
+    threshold = -float(np.log(fraction("delta", delta)))
+    mdp, starts = counts.mdp, counts.mdp.transitions.indptr[:-1]
+    solver, _ = most_likely(counts)
+    p = mdp.transitions.probabilities(solver.theta)
+    with np.errstate(divide="ignore"):
+        log_p = np.where(counts.values > 0.0, np.log(np.maximum(p, 0.0)), 0.0)
+    table = rows_log_probability(counts)
+    by_row = table - np.add.reduceat(counts.values * log_p, starts)
+    together = float(table.sum()) - (solver.objective + max(solver.gap, 0.0))
+    single = _single_rows(counts, table, by_row)
+    evidence = np.inf if counts.skipped else float(np.logaddexp(together, single) - np.log(2.0))
+    for state, action, _ in counts.skipped:
+        by_row[state * mdp.num_actions + action] = np.inf
+    loudest = np.argsort(-by_row, kind="stable")[:SHOWN]
+    where = tuple(_pair(counts, int(row), float(by_row[row]), p) for row in loudest if by_row[row] > 0.0)
+    return Misfit(evidence >= threshold, evidence, threshold, where, solver.theta.copy(), float(delta))
+
+
+def _single_rows(counts: TransitionCounts, table: Floats, by_row: Floats) -> float:
+    """log of the average of E_row, from below.
+
+    The supremum is at least what the most likely theta gives, so a row where that is more than the table gives
+    cannot help: it counts as 0 and is not solved for.
+    """
+    promising = np.nonzero(by_row > 0.0)[0]
+    found = np.full(len(by_row), -np.inf)
+    alone = TransitionCounts(counts.mdp)
+    begin = counts.mdp.transitions.indptr
+    for row in promising:
+        values = np.zeros_like(counts.values)
+        values[begin[row] : begin[row + 1]] = counts.values[begin[row] : begin[row + 1]]
+        alone.load_values(values, np.nonzero(values)[0])
+        solver, _ = most_likely(alone)
+        found[row] = table[row] - solver.objective - max(solver.gap, 0.0)
+    top = float(found.max())
+    return top + float(np.log(np.exp(found - top).mean())) if top > -np.inf else -np.inf
+
+
+def _pair(counts: TransitionCounts, row: int, evidence: float, p: Floats) -> MisfitPair:
+    rows = counts.mdp.transitions
+    state, action = divmod(row, rows.num_actions)
+    here = slice(int(rows.indptr[row]), int(rows.indptr[row + 1]))
+    odd = {to: times for (s, a, to), times in counts.skipped.items() if (s, a) == (state, action)}
+    known = ~np.isin(rows.successor[here], list(odd))
+    to = np.concatenate([rows.successor[here][known], np.array(list(odd), np.int64)])
+    seen = np.concatenate([counts.values[here][known], np.array(list(odd.values()), np.float64)])
+    expected = seen.sum() * np.concatenate([p[here][known], np.zeros(len(odd))])
+    return MisfitPair(state, action, evidence, float(seen.sum()), to, expected, seen)

@@ -1,0 +1,34 @@
+"""Value-targeted regression: theta from the values of next states, E[V(s')] = <phi_V(s,a), theta>.
+
+    Sigma = ridge I + sum w phi_V phi_V',   b = sum w phi_V V(s'),   estimate = Sigma^{-1} b
+
+V changes from sample to sample; the weights w are 1 in UCLK, and inverse variances in UCLK+.
+"""
+
+from __future__ import annotations
+
+from vbmle.common.files import Snapshot
+from vbmle.core import regression as core
+from vbmle.model.mdp import LinearMixtureMDP
+
+
+class Regression:
+    """Sigma, its inverse and b, by rank-one updates; `log_det` is log det Sigma - log det (ridge I)."""
+
+    def __init__(self, mdp: LinearMixtureMDP, ridge: float) -> None:
+        self._core = core.Regression(mdp.core, ridge)
+        self.sigma, self.inverse, self.b = self._core.sigma, self._core.inverse, self._core.b
+        self.add, self.predict, self.estimate = self._core.add, self._core.predict, self._core.estimate
+
+    @property
+    def log_det(self) -> float:
+        """log det Sigma - log det (ridge I)."""
+        return self._core.log_det
+
+    def snapshot(self) -> Snapshot:
+        """What `restore` continues from."""
+        return self._core.snapshot()
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Continue from a snapshot."""
+        self._core.restore(snapshot)

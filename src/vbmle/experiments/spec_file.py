@@ -1,0 +1,133 @@
+"""Experiments from TOML files.
+
+    name = "rivers"                          # the file's name if left out
+    trials = 20
+    horizon = 600
+
+    [record]                                 # optional
+    steps = "log"
+
+    [worlds.river]                           # the label in the report
+    world = "riverswim"                      # the name in the catalogue; the label if left out
+    length = { sweep = [4, 6, 8] }           # three worlds: "river length=4", ...
+
+    [agents.VBMLE]
+    bias = "log"
+
+Errors give a one-line message: the file, the field, what it needs and the nearest match. Names and
+types are checked against signatures, values by making every world and every agent once.
+"""
+
+from __future__ import annotations
+
+import itertools
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from vbmle.experiments import InputError, catalogue, playing
+from vbmle.experiments.settings import fit, nearest
+from vbmle.experiments.spec import Choice, Experiment, Recording
+from vbmle.model.world import World
+
+FIELDS = Experiment.__struct_fields__
+SWEEP = "sweep"
+
+REFUSALS = (ValueError, TypeError, ArithmeticError, MemoryError)
+"""What making a world or an agent from wrong values may raise."""
+
+
+def read(path: Path, **changes: int | None) -> Experiment:
+    """The experiment that a file describes, with these fields in place of the file's."""
+    content = _content(path) | {key: value for key, value in changes.items() if value is not None}
+    for key in content:
+        if key not in FIELDS:
+            raise InputError(f"{path}: there is no field {key!r}; {nearest(key, FIELDS)}")
+    for key in ("worlds", "agents", "trials", "horizon"):
+        if key not in content:
+            raise InputError(f"{path}: {key} is missing; {_example(key)}")
+    name = content.get("name", path.stem)
+    if not isinstance(name, str) or not name.strip():
+        raise InputError(f"{path}: name is {name!r}; it needs a text")
+    where = f"{path}: record"
+    record = Recording(**fit(where, "record", Recording, _table(where, content.get("record", {}))))
+    worlds = _choices(path, "world", content["worlds"])
+    agents = _choices(path, "agent", content["agents"])
+    size = {"trials": content["trials"], "horizon": content["horizon"]}
+    try:
+        return Experiment(name=name, worlds=worlds, agents=agents, record=record, **size)
+    except InputError as error:
+        raise InputError(f"{path}: {str(error).removeprefix(f'{name}: ')}") from None
+
+
+def try_out(experiment: Experiment, where: str | Path) -> None:
+    """Make every world, and every agent in the smallest of them: their own checks know which values can be."""
+    agent, worlds = next(iter(experiment.agents)), {}
+    for label in experiment.worlds:
+        try:
+            worlds[label] = playing.make_world(experiment.trial(label, agent, 0))
+        except REFUSALS as error:
+            raise InputError(f"{where}: worlds.{label}: {error}") from None
+    smallest = min(worlds, key=lambda label: _size(worlds[label]))
+    for agent in experiment.agents:
+        try:
+            playing.make_agent(experiment.trial(smallest, agent, 0), worlds[smallest])
+        except REFUSALS as error:
+            raise InputError(f"{where}: agents.{agent} (in worlds.{smallest}): {error}") from None
+
+
+def _size(world: World) -> int:
+    return world.mdp.transitions.count * world.mdp.dimension
+
+
+def _content(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
+    except UnicodeDecodeError:
+        raise InputError(f"{path}: it is not a TOML file (not UTF-8 text)") from None
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{path}: it is not TOML: {error}") from None
+
+
+def _choices(path: Path, kind: str, tables: Any) -> dict[str, Choice]:
+    """Labels and choices of [worlds] or [agents], a swept setting as one choice per value."""
+    found: dict[str, Choice] = {}
+    for label, content in _table(f"{path}: {kind}s", tables).items():
+        where = f"{path}: {kind}s.{label}"
+        table = dict(_table(where, content))
+        name = table.pop(kind, label)
+        if not isinstance(name, str):
+            raise InputError(f"{where}: {kind} is {name!r}; it needs the name of one (see vbmle {kind}s)")
+        for suffix, settings in _swept(where, table):
+            if label + suffix in found:
+                raise InputError(f"{where}: there are two {kind}s {label + suffix!r}")
+            found[label + suffix] = Choice(name, catalogue.require(kind, name, settings, where))
+    return found
+
+
+def _swept(where: str, table: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    """Every combination of swept values: what it adds to the label, and the settings."""
+    lists: dict[str, list[Any]] = {}
+    for key, value in table.items():
+        if isinstance(value, dict):
+            if list(value) != [SWEEP] or not isinstance(value[SWEEP], list) or not value[SWEEP]:
+                raise InputError(
+                    f"{where}: {key} is {value!r}; it needs a value, or {{ sweep = [one, two, ...] }}"
+                )
+            lists[key] = value[SWEEP]
+    combinations = (dict(zip(lists, values, strict=True)) for values in itertools.product(*lists.values()))
+    return [("".join(f" {k}={v}" for k, v in chosen.items()), table | chosen) for chosen in combinations]
+
+
+def _table(where: str, value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise InputError(f"{where} is {value!r}; it needs a table")
+    return value
+
+
+def _example(key: str) -> str:
+    if key in ("worlds", "agents"):
+        return f"it needs at least one table [{key}.<label>] (see vbmle {key})"
+    return "it needs a whole number that is at least 1"

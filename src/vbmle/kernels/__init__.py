@@ -1,1 +1,0 @@
-"""Compiled code: plain loops over plain arrays. The only place that imports numba."""

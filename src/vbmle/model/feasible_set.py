@@ -1,0 +1,262 @@
+"""The feasible set P of theta, in the coordinates that solvers use.
+
+    P = { theta : <phi(s'|s,a), theta> >= p_min  for every possible transition,
+                  <phi(s'|s,a), theta>  = 0      for the transitions known to be impossible (P_0),
+                  sum_s' <phi(s'|s,a), theta> = 1 for every (s, a) }
+
+(the upper bound 1 follows), intersected with {theta >= 0, sum theta = 1} where the domain is "simplex". Where it is
+"vertices", theta is a vertex of that simplex, and the polytope here is the simplex around them.
+
+P is a product over blocks of coordinates that no (s, a) row links: one block for a mixture, one simplex per
+(s, a) for a tabular model. Within a block theta = center + basis @ y, with an orthonormal basis of the
+directions in which P is really extended (equalities and inequalities that can only hold tightly are gone),
+y = 0 well inside, and the inequalities rows @ y + offsets >= 0 with rows of length one. Scaling matters: a
+transition whose features are near 1e-12 still bounds theta.
+
+Directions along which no probability changes (two identical base models, say) are left out of the basis:
+theta is kept orthogonal to them, which is where the ridge would put it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cache
+
+import numpy as np
+from scipy import sparse
+
+from vbmle.common.validation import Bools, Floats, Ints
+from vbmle.model.interior_points import FLAT, MANY, RANK_TOLERANCE, move_inside
+from vbmle.model.transitions import Transitions, row_norms
+
+SIMPLICES = ("simplex", "vertices")
+"""Domains in which weights are at least 0 and sum to 1."""
+
+
+@dataclass(frozen=True, eq=False)
+class Constraints:
+    """What is known of theta: the raw form from which the polytope is derived."""
+
+    transitions: Transitions
+    sums: Floats | sparse.csr_array  # (S*A, d): sum_s' phi(s'|s,a), impossible ones included
+    zeros: Floats | sparse.csr_array  # (k, d): feature rows of the transitions known to be impossible
+    zero_names: list[str]
+    p_min: float
+    domain: str
+
+    def violation(self, theta: Floats) -> tuple[float, str]:
+        """By how much theta lies outside P, and in words where; inequality rows are scaled first."""
+        worst, where = 0.0, ""
+        probability = self.transitions.probabilities(theta)
+        scale = np.minimum(1.0, row_norms(self.transitions.phi))
+        lack = (self.p_min - probability) / scale
+        if len(lack) and lack.max() > worst:
+            i = int(lack.argmax())
+            worst = float(lack[i])
+            where = f"P{self.transitions.name(i)} = {probability[i]:.6g}, below {self.p_min:g}"
+        off = np.abs(self.sums @ theta - 1.0)
+        if off.max() > worst:
+            row = int(off.argmax())
+            state, action = divmod(row, self.transitions.num_actions)
+            worst = float(off[row])
+            where = f"probabilities of (s={state}, a={action}) sum to {(self.sums @ theta)[row]:.6g}, not 1"
+        zero = np.abs(self.zeros @ theta)
+        if len(zero) and zero.max() > worst:
+            i = int(zero.argmax())
+            worst, where = float(zero[i]), f"P{self.zero_names[i]} = {zero[i]:.6g}, known to be impossible"
+        if self.domain in SIMPLICES and -theta.min() > worst:
+            worst, where = float(-theta.min()), f"theta[{int(theta.argmin())}] = {theta.min():.6g}, below 0"
+        if self.domain in SIMPLICES and abs(theta.sum() - 1.0) > worst:
+            worst, where = float(abs(theta.sum() - 1.0)), f"theta sums to {theta.sum():.6g}, not 1"
+        mixed = float(np.abs(theta - np.eye(len(theta))[int(theta.argmax())]).max())
+        if self.domain == "vertices" and mixed > worst:
+            worst, where = mixed, "theta is a mix, and domain='vertices' wants all weight on one candidate"
+        return worst, where
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """One factor of P: theta[coordinates] = center + basis @ y with rows @ y + offsets >= 0."""
+
+    coordinates: Ints
+    center: Floats
+    basis: Floats
+    rows: Floats
+    offsets: Floats
+    is_simplex: bool = False
+
+    @property
+    def dimension(self) -> int:
+        return int(self.basis.shape[1])
+
+
+@dataclass(frozen=True, eq=False)
+class Polytope:
+    """P as a product of blocks; `interior` is a point well inside, `dimension` that of P itself."""
+
+    blocks: list[Block]
+    interior: Floats = field(repr=False)
+
+    @property
+    def dimension(self) -> int:
+        return sum(block.dimension for block in self.blocks)
+
+
+def build(constraints: Constraints) -> Polytope:
+    """The polytope of the constraints; ValueError names the conflict where it is empty."""
+    blocks = list(_blocks(constraints))
+    interior = np.zeros(constraints.transitions.dimension)
+    for block in blocks:
+        interior[block.coordinates] = block.center
+    return Polytope(blocks, interior)
+
+
+def _blocks(c: Constraints) -> list[Block]:
+    if c.domain == "vertices" and not _is_plain_simplex(c):
+        raise ValueError(
+            "domain is 'vertices', but not every candidate is a transition law on its own: each needs rows that are at "
+            "least 0 and sum to 1, p_min = 0, and no probability on transitions declared impossible"
+        )
+    if c.domain in SIMPLICES:
+        whole = np.arange(c.transitions.dimension)
+        return (
+            [_simplex(whole, 0.0)] if _is_plain_simplex(c) else [_general(c, whole, slice(None), slice(None))]
+        )
+    if _is_tabular(c):
+        return _tabular(c)
+    if isinstance(c.sums, np.ndarray) and (c.sums != 0.0).all(axis=1).any():  # one row links all coordinates
+        return [_general(c, np.arange(c.transitions.dimension), slice(None), slice(None))]
+    labels, row_labels = _components(c)
+    if labels.max(initial=0) == 0:
+        return [_general(c, np.arange(len(labels)), slice(None), slice(None))]
+    transition_labels = row_labels[c.transitions.row_of]
+    order = [np.nonzero(labels == k)[0] for k in range(labels.max() + 1)]
+    return [_general(c, cols, transition_labels == k, row_labels == k) for k, cols in enumerate(order)]
+
+
+def _is_plain_simplex(c: Constraints) -> bool:
+    """Base models on the simplex: every row of every model is a distribution, so nothing else binds."""
+    if c.p_min > 0.0 or len(c.zero_names) or (sparse.issparse(c.transitions.phi) and c.domain == "simplex"):
+        return False
+    return bool(c.transitions.phi.min() >= 0.0 and np.abs(_dense(c.sums) - 1.0).max() < 1e-9)
+
+
+def _is_tabular(c: Constraints) -> bool:
+    """Whether each transition has a coordinate of its own with weight one."""
+    phi = c.transitions.phi
+    if isinstance(phi, np.ndarray) or phi.nnz != phi.shape[0] or phi.shape[0] != phi.shape[1] or c.zero_names:
+        return False
+    return bool(np.all(phi.data == 1.0) and np.array_equal(np.sort(phi.indices), np.arange(phi.shape[1])))
+
+
+def _tabular(c: Constraints) -> list[Block]:
+    indptr, coordinate = c.transitions.indptr, sparse.csr_array(c.transitions.phi).indices.astype(np.int64)
+    blocks = []
+    for row in range(len(indptr) - 1):
+        cols = coordinate[indptr[row] : indptr[row + 1]]
+        state, action = divmod(row, c.transitions.num_actions)
+        if len(cols) * c.p_min > 1.0:
+            raise ValueError(
+                f"the feasible set is empty: p_min = {c.p_min:g} for each of the {len(cols)} successors of "
+                f"(s={state}, a={action}) exceeds 1; p_min may be at most {1 / len(cols):.6g}"
+            )
+        blocks.append(_simplex(cols, c.p_min))
+    return blocks
+
+
+def _simplex(coordinates: Ints, p_min: float) -> Block:
+    k = len(coordinates)
+    basis, rows, offsets = _simplex_parts(k, p_min)
+    return Block(coordinates, np.full(k, 1.0 / k), basis, rows, offsets, is_simplex=True)
+
+
+@cache
+def _simplex_parts(k: int, p_min: float) -> tuple[Floats, Floats, Floats]:
+    """Basis, rows and offsets of {theta >= p_min, sum theta = 1} around its centre."""
+    if k == 1 or 1.0 / k - p_min < FLAT:
+        return np.zeros((k, 0)), np.zeros((0, 0)), np.zeros(0)
+    basis = np.linalg.qr(np.column_stack([np.ones(k), np.eye(k)[:, :-1]]))[0][:, 1:]
+    basis = np.ascontiguousarray(basis)
+    norm = np.sqrt(1.0 - 1.0 / k)
+    return basis, basis / norm, np.full(k, (1.0 / k - p_min) / norm)
+
+
+def _components(c: Constraints) -> tuple[Ints, Ints]:
+    """Coordinates, and (s, a) rows, labelled by the block they belong to."""
+    from scipy.sparse.csgraph import connected_components
+
+    t = c.transitions
+    phi = sparse.coo_array(t.phi)
+    acting = sparse.coo_array(
+        (np.ones(phi.nnz), (t.row_of[phi.row], phi.col)), (len(t.indptr) - 1, t.dimension)
+    )
+    zeros = sparse.coo_array(c.zeros)
+    link = sparse.vstack([acting, abs(sparse.coo_array(c.sums)), abs(zeros)]).tocsr()
+    graph = sparse.block_array([[None, link], [link.T, None]]).tocsr()
+    _, labels = connected_components(graph, directed=False)
+    rows, cols = labels[: len(t.indptr) - 1], labels[link.shape[0] :]
+    names, cols = np.unique(cols, return_inverse=True)
+    return cols, np.searchsorted(names, rows)
+
+
+def _general(c: Constraints, cols: Ints, mine: Bools | slice, mine_rows: Bools | slice) -> Block:
+    """A block of arbitrary shape: equalities to a null space, then an interior point by linear programming."""
+    phi, equal, names = c.transitions.phi, c.sums, np.arange(c.transitions.count)[mine]
+    if not (isinstance(mine, slice) and isinstance(phi, np.ndarray)):  # all of them may be large: not copied
+        phi, equal = _dense(phi[mine][:, cols]), _dense(c.sums[mine_rows][:, cols])
+
+    def label(i: int) -> str:
+        if i < len(names):
+            return f"P{c.transitions.name(int(names[i]))} >= {c.p_min:g}"
+        return f"theta[{cols[i - len(names)]}] >= 0"
+
+    lower, equal = np.full(len(phi), c.p_min), _dense(equal)
+    target = np.ones(len(equal))
+    if len(c.zero_names):
+        equal = np.vstack([equal, _dense(c.zeros[:, cols])])
+        target = np.append(target, np.zeros(len(c.zero_names)))
+    if c.domain in SIMPLICES:
+        phi, lower = np.vstack([phi, np.eye(len(cols))]), np.concatenate([lower, np.zeros(len(cols))])
+        equal, target = np.vstack([equal, np.ones((1, len(cols)))]), np.append(target, 1.0)
+    pairs = np.arange(c.sums.shape[0])[mine_rows]
+    center, basis = _solve_equalities(c, equal, target, pairs)
+    return Block(cols, *move_inside(center, _identifiable(phi, basis), phi, lower, label))
+
+
+def _dense(matrix: Floats | sparse.csr_array) -> Floats:
+    return np.asarray(matrix) if isinstance(matrix, np.ndarray) else matrix.toarray()
+
+
+def _solve_equalities(c: Constraints, equal: Floats, target: Floats, pairs: Ints) -> tuple[Floats, Floats]:
+    """The solutions of equal @ theta = target as center + basis @ y, basis orthonormal."""
+    first = np.column_stack([equal, target])
+    if len(first) == 0:  # coordinates that act nowhere
+        return np.zeros(equal.shape[1]), np.eye(equal.shape[1])
+    if (first == first[0]).all():  # all base models: one row says it all
+        equal, target = equal[:1], target[:1]
+    _, sigma, right = np.linalg.svd(np.linalg.qr(equal, mode="r"), full_matrices=True)
+    rank = int((sigma > RANK_TOLERANCE * max(1.0, sigma.max(initial=0.0))).sum())
+    center: Floats = np.linalg.lstsq(equal, target, rcond=RANK_TOLERANCE)[0].astype(np.float64)
+    off = np.abs(equal @ center - target)
+    if off.max() > 1e-8:
+        row = int(off.argmax())
+        if row < len(pairs):
+            state, action = divmod(int(pairs[row]), c.transitions.num_actions)
+            what = f"the probabilities of (s={state}, a={action}) sum to 1 for no theta that serves the other rows"
+        else:
+            what = "the transitions declared impossible cannot all have probability 0 while the rows sum to 1"
+        raise ValueError(f"the feasible set is empty: {what} (best theta misses by {off.max():.3g})")
+    return center, right[rank:].T
+
+
+def _identifiable(phi: Floats, basis: Floats) -> Floats:
+    """The part of the basis along which some probability changes."""
+    if basis.shape[1] == 0:
+        return basis
+    triangle = np.zeros((0, basis.shape[1]))
+    for first in range(0, len(phi), MANY):  # piece by piece: no second copy of large features
+        piece = np.vstack([triangle, phi[first : first + MANY] @ basis])
+        triangle = np.asarray(np.linalg.qr(piece, mode="r"))
+    _, sigma, right = np.linalg.svd(triangle, full_matrices=True)
+    rank = int((sigma > RANK_TOLERANCE * max(1.0, sigma.max(initial=0.0))).sum())
+    return basis @ right[:rank].T

@@ -1,0 +1,416 @@
+"""What is known: the structure of a linear mixture MDP.
+
+`LinearMixtureMDP` holds the known structure of a discounted linear mixture MDP,
+
+    P_theta(s'|s,a) = <phi(s'|s,a), theta>,   R_theta(s,a) = r(s,a)  or  sum_s' P_theta(s'|s,a) r(s,a,s'),
+
+finite states and actions, known features, known reward in [0, 1], discount gamma < 1, and the feasible set P
+of theta (see `vbmle.model.feasible_set`). What is hidden is in `vbmle.model.world`. Data and
+validation only: nothing here solves anything.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any, Self, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
+
+from vbmle.common import validation
+from vbmle.common.files import save_npz
+from vbmle.common.validation import Bools, Floats, Ints
+from vbmle.core.model import Model
+from vbmle.model import core_model, feasible_set, model_file, naming, rounded_rows, transitions
+from vbmle.model.core_model import FlatSet
+from vbmle.model.feasible_set import Constraints
+from vbmle.model.naming import Names
+from vbmle.model.transitions import Transitions
+
+DOMAINS = ("polytope", "simplex", "vertices")
+Matrix: TypeAlias = Floats | sparse.csr_array
+
+# Agents of two threads must share one handle: what was made on one does not fit what was made on another.
+_ONE_HANDLE = threading.Lock()
+
+
+class LinearMixtureMDP:
+    """A discounted MDP whose dynamics are linear in an unknown theta, with everything else known.
+
+    `from_models`, `tabular` and `bilinear` build the features for you.
+
+    Parameters
+    ----------
+    features : (S, A, S, d) array
+        `features[s, a, s']` is phi(s'|s,a).
+    reward : (S, A) or (S, A, S) array
+        The latter for rewards that depend on the next state; values in [0, 1].
+    discount : float
+        gamma, strictly between 0 and 1.
+    p_min : float, default 0.0
+        Known lower bound on the probability of every possible transition.
+    impossible : (S, A, S) boolean array, optional
+        Transitions known to have probability 0 (the set P_0).
+    initial : (S,) array, optional
+        Distribution of the first state; uniform by default.
+    domain : {"polytope", "simplex", "vertices"}, default "polytope"
+        The whole feasible set P; P with theta >= 0 and sum theta = 1; or "vertices", where theta is one of the d base
+        models: all weight on one of them.
+    normalise_reward : bool, default False
+        Map rewards linearly to [0, 1] instead of refusing others. Planning and estimation then work with the mapped
+        reward, r = (user's r - reward_offset) / reward_scale; regret is reported in the user's units.
+    allowed : (S, A) boolean array, optional
+        The actions that may be taken; all by default. A state needs at least one. What is said of other pairs is
+        ignored: their rewards may be NaN.
+    state_names, action_names : sequences of str, optional
+        What they are called in messages; `act` and `observe` of agents take names too.
+
+    Raises
+    ------
+    ValueError
+        If an array has the wrong shape or value, or no theta is feasible; the message says where.
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> stay, go = [[[1, 0]], [[0, 1]]], [[[0, 1]], [[1, 0]]]
+    >>> mdp = vbmle.LinearMixtureMDP.from_models([stay, go], reward=[[0], [1]], discount=0.9)
+    >>> mdp.transition([0.75, 0.25])[0, 0].tolist()
+    [0.75, 0.25]
+    """
+
+    def __init__(
+        self,
+        features: ArrayLike,
+        reward: ArrayLike,
+        discount: float,
+        p_min: float = 0.0,
+        impossible: ArrayLike | None = None,
+        initial: ArrayLike | None = None,
+        domain: str = "polytope",
+        normalise_reward: bool = False,
+        allowed: ArrayLike | None = None,
+        state_names: Sequence[str] | None = None,
+        action_names: Sequence[str] | None = None,
+    ) -> None:
+        phi = validation.finite_array("features", features, 4)
+        states, actions, successors, dimension = phi.shape
+        if min(phi.shape) == 0 or successors != states:
+            raise ValueError(f"features has shape {phi.shape}; it needs (S, A, S, d) with no empty axis")
+        names = naming.make_names(state_names, action_names, states, actions)
+        may = naming.action_mask(allowed, states, actions, names)
+        phi = naming.filled(phi, may)
+        excluded = validation.mask("impossible", impossible, (states, actions, states))
+        excluded = naming.filled(excluded, may).astype(bool)
+        rows = transitions.from_dense(phi, excluded)
+        zero_at = np.argwhere(excluded & (np.abs(phi).max(axis=3) >= transitions.NEGLIGIBLE))
+        constraints = Constraints(
+            rows,
+            transitions.compact(phi.sum(axis=2).reshape(states * actions, dimension)),
+            phi[tuple(zero_at.T)].reshape(len(zero_at), dimension),
+            [f"(s={s}, a={a}, s'={t})" for s, a, t in zero_at],
+            validation.probability("p_min", p_min),
+            validation.one_of("domain", domain, DOMAINS),
+        )
+        self._set(constraints, reward, discount, initial, normalise_reward, False, may, names)
+
+    def _set(
+        self,
+        constraints: Constraints,
+        reward: ArrayLike | Matrix,
+        discount: float,
+        initial: ArrayLike | None,
+        normalise_reward: bool,
+        is_sparse: bool,
+        allowed: Bools,
+        names: Names,
+    ) -> None:
+        rows = constraints.transitions
+        self.allowed, self.names = allowed, names
+        self.constraints = constraints
+        self.transitions: Transitions = rows
+        self.num_states, self.num_actions, self.dimension = rows.num_states, rows.num_actions, rows.dimension
+        self.discount = validation.fraction("discount", discount)
+        self.p_min, self.domain, self.is_sparse = constraints.p_min, constraints.domain, is_sparse
+        self.initial = validation.distribution("initial", initial, self.num_states)
+        empty = np.nonzero(np.diff(rows.indptr) == 0)[0]
+        if len(empty):
+            state, action = divmod(int(empty[0]), self.num_actions)
+            raise ValueError(f"{names.pair(state, action)} has no possible successor; every pair needs one")
+        self.row_reward, self.transition_reward = transitions.reward_tables(rows, reward, allowed)
+        self.reward_offset, self.reward_scale = 0.0, 1.0
+        self._check_reward(normalise_reward)
+        self.row_reward[~allowed.ravel()] = -np.inf
+        self.polytope = feasible_set.build(constraints)
+        for array in (
+            self.allowed,
+            self.initial,
+            self.row_reward,
+            self.transition_reward,
+            rows.indptr,
+            rows.successor,
+        ):
+            array.flags.writeable = False
+
+    def _check_reward(self, normalise: bool) -> None:
+        values = self.transition_reward if len(self.transition_reward) else self.row_reward
+        pairs = self.transitions.row_of if len(self.transition_reward) else np.arange(len(values))
+        counted = values[self.allowed.ravel()[pairs]]
+        values[~self.allowed.ravel()[pairs]] = counted.min()
+        low, high = float(counted.min()), float(counted.max())
+        if low >= 0.0 and high <= 1.0:
+            return
+        if not normalise:
+            i = int(values.argmin() if low < 0.0 else values.argmax())
+            where = self.transitions.name(i) if len(self.transition_reward) else self._pair(i)
+            raise ValueError(
+                f"reward is {values[i]:g} at {where}; it must lie in [0, 1] "
+                "(normalise_reward=True maps any range to [0, 1])"
+            )
+        self.reward_offset, self.reward_scale = low, (high - low) or 1.0
+        values -= self.reward_offset
+        values /= self.reward_scale
+
+    def _pair(self, row: int) -> str:
+        return self.names.pair(*divmod(row, self.num_actions))
+
+    @classmethod
+    def _build(
+        cls, constraints: Constraints, reward: ArrayLike | Matrix, discount: float, **rest: Any
+    ) -> Self:
+        self = cls.__new__(cls)
+        self._set(
+            constraints,
+            reward,
+            discount,
+            rest.pop("initial", None),
+            rest.pop("normalise_reward", False),
+            rest.pop("is_sparse", False),
+            rest.pop("allowed"),
+            rest.pop("names"),
+        )
+        return self
+
+    @classmethod
+    def from_models(
+        cls,
+        models: Mapping[str, Any] | Sequence[ArrayLike] | Sequence[sparse.sparray],
+        reward: ArrayLike | Matrix,
+        discount: float,
+        *,
+        p_min: float = 0.0,
+        impossible: ArrayLike | None = None,
+        initial: ArrayLike | None = None,
+        domain: str = "simplex",
+        normalise_reward: bool = False,
+        allowed: ArrayLike | None = None,
+        state_names: Sequence[str] | None = None,
+        action_names: Sequence[str] | None = None,
+        renormalise: str = "warn",
+    ) -> Self:
+        """A mix of d known base models: P_theta = sum_k theta_k models[k]; one of them where domain="vertices".
+
+        Each model is an (S, A, S) array, or a SciPy sparse (S*A, S) array whose row s*A + a holds the pair
+        (s, a); sparse models stay sparse throughout. A dict of models gives them names (`names.models`). Rows that miss
+        1 by less than 1e-4 are divided by their sum, with a warning; renormalise="error" refuses them, "any" takes all.
+        """
+        models, labels = rounded_rows.listed(models)
+        rounding = rounded_rows.Rounding(renormalise)
+        S, A = _sizes(models[0])
+        names = naming.make_names(state_names, action_names, S, A)
+        may = naming.action_mask(allowed, S, A, names)
+        if not any(sparse.issparse(m) for m in models):
+            given = [m if may.all() else naming.filled(m, may) for m in models]
+            arrays = [validation.finite_array(f"models[{k}]", m, 3) for k, m in enumerate(given)]
+            arrays = [rounding.dense(array) for array in arrays]
+            rounding.tell()
+            for k, array in enumerate(arrays):
+                validation.require_shape(f"models[{k}]", array, arrays[0].shape, "the shape of models[0]")
+                validation.require_stochastic(f"models[{k}]", array)
+            features = np.stack(arrays, axis=-1)
+            rest = (p_min, impossible, initial, domain, normalise_reward, may, state_names, action_names)
+            made = cls(features, reward, discount, *rest)
+            made.names = replace(made.names, models=labels)
+            return made
+        if not all(sparse.issparse(m) for m in models):
+            raise ValueError("models mixes sparse and dense arrays; give all of them in one form")
+        if impossible is not None:
+            raise ValueError("impossible is for dense models; leave entries out of sparse models instead")
+        source = naming.stand_in(may)
+        rows = transitions.sparse_mixture(
+            [
+                rounding.sparse(sparse.csr_array(m) if may.all() else sparse.csr_array(m)[source])
+                for m in models
+            ]
+        )
+        rounding.tell()
+        names = replace(names, models=labels)
+        constraints = Constraints(
+            rows,
+            np.ones((len(rows.indptr) - 1, len(models))),
+            np.zeros((0, len(models))),
+            [],
+            validation.probability("p_min", p_min),
+            validation.one_of("domain", domain, DOMAINS),
+        )
+        known = {"initial": initial, "normalise_reward": normalise_reward, "allowed": may, "names": names}
+        return cls._build(constraints, reward, discount, is_sparse=True, **known)
+
+    @classmethod
+    def tabular(
+        cls,
+        support: ArrayLike | sparse.sparray,
+        reward: ArrayLike | Matrix,
+        discount: float,
+        *,
+        p_min: float = 0.0,
+        initial: ArrayLike | None = None,
+        normalise_reward: bool = False,
+        allowed: ArrayLike | None = None,
+        state_names: Sequence[str] | None = None,
+        action_names: Sequence[str] | None = None,
+    ) -> Self:
+        """One parameter per possible transition. `support` is boolean: (S, A, S), or sparse (S*A, S).
+
+        theta[i] is the probability of the i-th possible transition, ordered by (s, a, s'). A pair that is not allowed
+        has a single one, of probability 1.
+        """
+        is_sparse = sparse.issparse(support)
+        if is_sparse:
+            pattern = sparse.csr_array(support).astype(np.float64)
+            states = pattern.shape[1]
+            if states == 0 or pattern.shape[0] % states or pattern.shape[0] == 0:
+                raise ValueError(f"support has shape {pattern.shape}; a sparse one needs (S*A, S)")
+        else:
+            mask = validation.mask("support", support, None)
+            states = mask.shape[0]
+            pattern = sparse.csr_array(mask.reshape(-1, states).astype(np.float64))
+        actions = pattern.shape[0] // states
+        names = naming.make_names(state_names, action_names, states, actions)
+        may = naming.action_mask(allowed, states, actions, names)
+        if not may.all():
+            pattern = naming.one_successor(pattern, may)
+        rows = transitions.one_parameter_each(pattern, actions)
+        count = rows.count
+        sums = sparse.csr_array(
+            (np.ones(count), np.arange(count), rows.indptr), shape=(len(rows.indptr) - 1, count)
+        )
+        zeros = sparse.csr_array((0, count))
+        constraints = Constraints(rows, sums, zeros, [], validation.probability("p_min", p_min), "polytope")
+        return cls._build(
+            constraints,
+            reward,
+            discount,
+            initial=initial,
+            normalise_reward=normalise_reward,
+            is_sparse=is_sparse,
+            allowed=may,
+            names=names,
+        )
+
+    @classmethod
+    def bilinear(
+        cls, psi: ArrayLike, mu: ArrayLike, reward: ArrayLike, discount: float, **settings: Any
+    ) -> Self:
+        """P = psi(s,a)^T M mu(s'), psi (S, A, p) and mu (S, q) known: theta = vec M, row by row (d = p q).
+
+        `settings` are those of the class: p_min, impossible, initial, domain, normalise_reward, allowed, names.
+        """
+        left = validation.finite_array("psi", psi, 3)
+        right = validation.finite_array("mu", mu, 2)
+        states, actions, p = left.shape
+        validation.require_shape("mu", right, (states, right.shape[1]), "(states of psi, q)")
+        features = np.einsum("sap,tq->satpq", left, right).reshape(
+            states, actions, states, p * right.shape[1]
+        )
+        return cls(features, reward, discount, **settings)
+
+    def transition(self, theta: ArrayLike) -> Floats | sparse.csr_array:
+        """P_theta as (S, A, S), or as a sparse (S*A, S) array for a model built from sparse parts."""
+        p = self.transitions.probabilities(self.require_theta(theta))
+        return self.transitions.csr(p) if self.is_sparse else self.transitions.dense(p)
+
+    def contains(self, theta: ArrayLike, tol: float = 1e-9) -> bool:
+        """Whether theta lies in the feasible set, up to tol on scaled rows."""
+        return self.constraints.violation(self.require_theta(theta))[0] <= tol
+
+    def require_theta(self, theta: ArrayLike) -> Floats:
+        """theta as a float array of the right shape, without NaN or infinity; feasible or not."""
+        array = validation.finite_array("theta", theta, 1)
+        validation.require_shape("theta", array, (self.dimension,), "(d,)")
+        return array
+
+    def require_feasible(self, theta: ArrayLike, tol: float = 1e-9) -> Floats:
+        """theta as an array, refused when it lies outside the feasible set."""
+        array = self.require_theta(theta)
+        amount, where = self.constraints.violation(array)
+        if amount > tol:
+            raise ValueError(f"theta lies outside the feasible set by {amount:.3g}: {where}")
+        return array
+
+    def state_number(self, state: int | str, what: str = "state") -> int:
+        """The number of a state, given by number or by name."""
+        return naming.number_of(what, state, self.names.states, self.num_states)
+
+    def action_number(self, action: int | str) -> int:
+        """The number of an action, given by number or by name."""
+        return naming.number_of("action", action, self.names.actions, self.num_actions)
+
+    @cached_property
+    def core(self) -> Model:
+        """The core's handle on all of it."""
+        with _ONE_HANDLE:
+            if "core" not in vars(self):
+                vars(self)["core"] = core_model.core_model(self)
+            handle: Model = vars(self)["core"]
+            return handle
+
+    @cached_property
+    def flat_set(self) -> FlatSet:
+        """The feasible set in flat arrays."""
+        return core_model.flat_set(self.polytope)
+
+    @cached_property
+    def block_of_pair(self) -> Ints:
+        """The block of the feasible set that governs each pair (s, a)."""
+        return core_model.block_of_pairs(self)
+
+    def fingerprint(self) -> str:
+        """A hash of everything known, so that saved agents are not continued on another model."""
+        digest = hashlib.sha256()
+        for name, array in sorted(model_file.arrays_of(self).items()):
+            if name == "names":  # another name is no other model
+                continue
+            digest.update(name.encode())
+            digest.update(np.ascontiguousarray(array).tobytes())
+        return digest.hexdigest()[:16]
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model as .npz (no pickle), aside first and then renamed."""
+        save_npz(path, model_file.arrays_of(self))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a model written by `save`; ValueError names the file when it is damaged or foreign."""
+        meta, parts = model_file.read(path)
+        self = cls._build(**parts)
+        self.reward_offset, self.reward_scale = meta["reward_offset"], meta["reward_scale"]
+        return self
+
+    def __repr__(self) -> str:
+        shape = f"states={self.num_states}, actions={self.num_actions}, dimension={self.dimension}"
+        return f"LinearMixtureMDP({shape}, discount={self.discount:g}, domain={self.domain!r})"
+
+
+def _sizes(model: Any) -> tuple[int, int]:
+    """States and actions of a base model, dense or sparse; what does not fit is refused later, by name."""
+    shape = model.shape if sparse.issparse(model) else np.shape(model)
+    if sparse.issparse(model):
+        return shape[1], max(shape[0] // max(shape[1], 1), 1)
+    return (shape[0], shape[1]) if len(shape) == 3 else (1, 1)

@@ -1,0 +1,272 @@
+"""Planning for a given theta: exact evaluation and optimal policies, with an error that is promised.
+
+    (T V)(s)    = max_a  R_theta(s,a) + gamma sum_s' P_theta(s'|s,a) V(s')      Bellman operator
+    V^pi        = (I - gamma P_pi)^{-1} R_pi                                    `evaluate`, exact
+    |V - V*|   <= gamma/(1-gamma) |V - V_before|                                after V = T V_before
+
+`plan` uses policy iteration (exact up to rounding) while dense factors are cheap, and modified policy
+iteration with MacQueen's bounds above that. Tolerances are on the error of V, never on the residual.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
+
+from vbmle.common import validation
+from vbmle.common.validation import Floats, Ints
+from vbmle.core import planning as core
+from vbmle.core.planning import Planner
+from vbmle.model.mdp import LinearMixtureMDP
+
+DENSE_STATES = 1000
+"""Up to this many states policies are evaluated by dense factors."""
+
+FACTORED_STATES = 200
+"""Up to this many states `plan` iterates policies with dense factors; above, sweeps are faster."""
+
+CUBE_PER_TRANSITION = 500.0
+"""Agents factor while S^3 (1-gamma) is at most so many times the transitions of a policy (measured)."""
+
+METHODS = ("auto", "policy-iteration", "modified-policy-iteration")
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """An optimal policy for one theta.
+
+    V (S,), Q (S, A) and the greedy policy (S,); `error_bound` bounds |V - V*|, and `converged` says whether
+    it is within the tolerance asked for.
+    """
+
+    V: Floats
+    Q: Floats
+    policy: Ints
+    error_bound: float
+    converged: bool
+
+
+def plan(mdp: LinearMixtureMDP, theta: ArrayLike, tolerance: float = 1e-8, method: str = "auto") -> Plan:
+    """The optimal value and policy of the model at theta, within `tolerance` of V*.
+
+    Among actions whose values tie within rounding the lowest index is chosen.
+
+    Parameters
+    ----------
+    mdp : LinearMixtureMDP
+        The model.
+    theta : (d,) array
+        A feasible theta.
+    tolerance : float, default 1e-8
+        The error of V that is promised, in units of value; reward lies in [0, 1], so V in [0, 1/(1-gamma)].
+    method : {"auto", "policy-iteration", "modified-policy-iteration"}, default "auto"
+        "auto" uses policy iteration up to 200 states.
+
+    Raises
+    ------
+    ValueError
+        If theta is not feasible, with the amount and the place, or a setting is out of range.
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> world = vbmle.worlds.riverswim(length=6)
+    >>> found = vbmle.plan(world.mdp, world.theta)
+    >>> found.policy.tolist(), found.converged
+    ([1, 1, 1, 1, 1, 1], True)
+    """
+    point = mdp.require_feasible(theta)
+    _require_tolerance(tolerance)
+    validation.one_of("method", method, METHODS)
+    factors = method == "policy-iteration" or (method == "auto" and mdp.num_states <= FACTORED_STATES)
+    planner = Planner(mdp.core, factors)
+    planner.theta[:] = point
+    planner.assemble()
+    least = rounding(mdp)
+    error = planner.optimal() if factors else max(planner.iterate(max(tolerance, least)), least)
+    return _settled(planner, error, tolerance)
+
+
+def plan_known(
+    transition: ArrayLike | sparse.csr_array, reward: ArrayLike, discount: float, tolerance: float = 1e-8
+) -> Plan:
+    """The optimal value and policy of one model that is fully known, without a mixture around it.
+
+    transition: (S, A, S), or SciPy sparse (S*A, S); reward: (S, A), of any range. Modified policy iteration; where a
+    dense model mixes so slowly that factors are cheaper, policy iteration takes over. Rows that are no distributions
+    are refused.
+    """
+    table = np.ascontiguousarray(reward, dtype=np.float64)
+    if table.ndim != 2:
+        raise ValueError(f"reward has shape {table.shape}; it needs (S, A)")
+    _require_tolerance(tolerance)
+    gamma = validation.fraction("discount", discount)
+    if sparse.issparse(transition):
+        return _plan_sparse(sparse.csr_array(transition), table, gamma, tolerance)
+    states, actions = table.shape
+    moves = np.ascontiguousarray(transition, dtype=np.float64)
+    validation.require_shape("transition", moves, (states, actions, states), "(S, A, S)")
+    return _checked(core.plan_dense(moves, table, gamma, tolerance), actions, tolerance)
+
+
+def _plan_sparse(moves: sparse.csr_array, reward: Floats, gamma: float, tolerance: float) -> Plan:
+    states, actions = reward.shape
+    validation.require_shape("transition", moves, (states * actions, states), "(S*A, S)")
+    pattern = (moves.indptr.astype(np.int32), moves.indices.astype(np.int32))
+    p = np.ascontiguousarray(moves.data, dtype=np.float64)
+    return _checked(core.plan_sparse(pattern, p, reward, gamma, tolerance), actions, tolerance)
+
+
+def _checked(found: core.KnownPlan, actions: int, tolerance: float) -> Plan:
+    _require_row(found.broken_pair, actions)
+    return Plan(found.V, found.Q, found.policy, found.error_bound, found.error_bound <= tolerance)
+
+
+def _require_row(row: int, actions: int) -> None:
+    if row >= 0:
+        state, action = divmod(row, actions)
+        raise ValueError(
+            f"transition is not a probability distribution at (s={state}, a={action}); rows are >= 0 and sum to 1"
+        )
+
+
+def make_planner(mdp: LinearMixtureMDP) -> Planner:
+    """A planner for a model that is planned for again and again: by factors where they pay, else by sweeps."""
+    return Planner(mdp.core, uses_factors(mdp))
+
+
+def uses_factors(mdp: LinearMixtureMDP) -> bool:
+    """Whether whoever plans again and again keeps (S, S) factors of I - gamma P, or sweeps.
+
+    Factors cost S^3 whatever the pattern, sweeps a policy's transitions over 1 - gamma. Models with sparse features
+    need factors for the curvature of the value, as long as they fit.
+    """
+    states, visited = mdp.num_states, mdp.transitions.count / mdp.num_actions
+    cheap = states**3 * (1.0 - mdp.discount) <= CUBE_PER_TRANSITION * visited
+    return states <= DENSE_STATES and (cheap or sparse.issparse(mdp.transitions.phi))
+
+
+def value_iteration(
+    mdp: LinearMixtureMDP, theta: ArrayLike, tolerance: float = 1e-8, sweeps: int | None = None
+) -> Plan:
+    """The paper's Algorithm 2: V = 1/(1-gamma), then V = T V, `sweeps` times or until the error is promised.
+
+    The error after a sweep is at most gamma/(1-gamma) max |T V - V|.
+
+    Parameters
+    ----------
+    mdp : LinearMixtureMDP
+        The model.
+    theta : (d,) array
+        A feasible theta.
+    tolerance : float, default 1e-8
+        The error of V at which it stops, in units of value.
+    sweeps : int or None, default None
+        A fixed number of sweeps instead.
+
+    Raises
+    ------
+    ValueError
+        If theta is not feasible, with the amount and the place, or a setting is out of range.
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> world = vbmle.worlds.riverswim(length=6)
+    >>> vbmle.value_iteration(world.mdp, world.theta, tolerance=1e-6).error_bound <= 1e-6
+    True
+    """
+    point = mdp.require_feasible(theta)
+    _require_tolerance(tolerance)
+    limit = 10_000_000 if sweeps is None else validation.positive_integer("sweeps", sweeps)
+    planner = Planner(mdp.core, factors=False)
+    planner.theta[:], planner.V[:] = point, 1.0 / (1.0 - mdp.discount)
+    planner.assemble()
+    error = np.inf
+    for _ in range(limit):
+        planner.sweep()
+        planner.V[:] = planner.next
+        low, high = planner.change
+        error = mdp.discount / (1.0 - mdp.discount) * max(-low, high, 0.0)
+        error = max(error, rounding(mdp))
+        if sweeps is None and error <= max(tolerance, rounding(mdp)):
+            break
+    return _settled(planner, float(error), tolerance)
+
+
+def evaluate(mdp: LinearMixtureMDP, theta: ArrayLike, policy: ArrayLike) -> Floats:
+    """V^pi(.; theta) of a stationary deterministic policy: by one linear solve, exact up to rounding.
+
+    Above a thousand states by sweeps, to 1e-11 of the largest possible value, 1/(1-gamma).
+
+    Parameters
+    ----------
+    mdp : LinearMixtureMDP
+        The model.
+    theta : (d,) array
+        A feasible theta.
+    policy : (S,) ints
+        An action for each state.
+
+    Raises
+    ------
+    ValueError
+        If theta is not feasible, with the amount and the place, or a setting is out of range.
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> world = vbmle.worlds.riverswim(length=6)
+    >>> vbmle.evaluate(world.mdp, world.theta, [0] * 6).shape
+    (6,)
+    """
+    chosen = require_policy(mdp, policy)
+    planner = Planner(mdp.core, factors=mdp.num_states <= DENSE_STATES)
+    planner.theta[:], planner.policy[:] = mdp.require_feasible(theta), chosen
+    planner.assemble()
+    planner.evaluate()
+    return planner.V.copy()
+
+
+def expected_reward(mdp: LinearMixtureMDP, p: Floats) -> Floats:
+    """R_theta by (s, a) row, from the transition probabilities p."""
+    if len(mdp.transition_reward) == 0:
+        return mdp.row_reward
+    return mdp.row_reward + np.add.reduceat(p * mdp.transition_reward, mdp.transitions.indptr[:-1])
+
+
+def require_policy(mdp: LinearMixtureMDP, policy: ArrayLike) -> Ints:
+    """A policy as (S,) ints in range."""
+    array = np.asarray(policy)
+    validation.require_shape("policy", array, (mdp.num_states,), "(S,)")
+    if not np.issubdtype(array.dtype, np.integer):
+        raise ValueError(f"policy has type {array.dtype}; it needs whole numbers, one action per state")
+    bad = np.nonzero((array < 0) | (array >= mdp.num_actions))[0]
+    if len(bad):
+        raise ValueError(
+            f"policy is {array[bad[0]]} at state {bad[0]}; actions are 0 to {mdp.num_actions - 1}"
+        )
+    forbidden = np.nonzero(~mdp.allowed[np.arange(mdp.num_states), array])[0]
+    if len(forbidden):
+        s = int(forbidden[0])
+        raise ValueError(f"policy takes an action that is not allowed: {mdp.names.pair(s, int(array[s]))}")
+    return array.astype(np.int64)
+
+
+def rounding(mdp: LinearMixtureMDP) -> float:
+    """The error of V below which sweeps cannot promise anything."""
+    return core.rounding(mdp.discount)
+
+
+def _require_tolerance(tolerance: float) -> None:
+    if not (np.isfinite(tolerance) and tolerance > 0.0):
+        raise ValueError(f"tolerance is {tolerance}; it needs a positive finite number")
+
+
+def _settled(planner: Planner, error: float, tolerance: float) -> Plan:
+    """The plan that a planner holds, the lowest action chosen among those that tie."""
+    planner.settle()
+    return Plan(planner.V.copy(), planner.Q.copy(), planner.policy.copy(), error, error <= tolerance)

@@ -1,0 +1,1 @@
+"""Pages and pictures beside the report: the comparison, the study, and pictures of worlds."""

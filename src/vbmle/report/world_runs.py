@@ -1,0 +1,183 @@
+"""Records arranged for figures and tables: for every world and agent, (trials, steps) arrays."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from vbmle.common.validation import Floats, Ints
+from vbmle.experiments.spec import Choice
+from vbmle.experiments.store import Record, Results
+
+REFERENCES = ("Oracle", "Random")
+"""Agents that are there to be measured by, not to win."""
+
+
+@dataclass(frozen=True, eq=False)
+class Runs:
+    """The finished trials of one agent in one world."""
+
+    trials: Ints
+    """Their indices, increasing."""
+    steps: Ints
+    """The steps that were recorded, increasing; the first step is 1."""
+    columns: Mapping[str, Floats]
+    """What was recorded there, (trials, steps) each: regret, seconds, and what else there is."""
+
+    @property
+    def regret(self) -> Floats:
+        """Cumulative."""
+        return self.columns["regret"]
+
+    @property
+    def seconds(self) -> Floats:
+        """Per step, on average since the recorded step before."""
+        return self.columns["seconds"]
+
+    @property
+    def seconds_per_step(self) -> Floats:
+        """Of each trial: the mean over all its steps, recorded or not."""
+        passed = np.diff(self.steps, prepend=0)
+        return self.seconds @ (passed / passed.sum())
+
+    @property
+    def final(self) -> Floats:
+        """Regret after the last step."""
+        return self.regret[:, -1]
+
+    @property
+    def trouble(self) -> int:
+        """Decisions in trouble over all steps of all trials: see `vbmle.experiments.measures`."""
+        found = self.columns.get("trouble")
+        return 0 if found is None else int(found.sum())
+
+    def at(self, trials: Ints) -> Floats:
+        """Final regret of these trials."""
+        return self.final[np.searchsorted(self.trials, trials)]
+
+
+@dataclass(frozen=True, eq=False)
+class WorldRuns:
+    """All agents in one world (or in one family of worlds: each trial draws its own)."""
+
+    experiment: str
+    label: str
+    facts: Mapping[str, float]
+    """States, actions, dimension, and what else is known, of the first trial's world."""
+    planned: int
+    horizon: int
+    agents: dict[str, Runs]
+    """Those with at least one finished trial, in the order of the experiment."""
+    choice: Choice | None = None
+    """How the world was made."""
+    references: frozenset[str] = frozenset()
+    """Labels of the agents that only serve as a measure."""
+    p_min: float = 0.0
+    """The smallest positive transition probability of the truth, the median over trials; 0 if not on record."""
+
+    @property
+    def size(self) -> str:
+        """The numbers a reader needs to place the world."""
+        return "S = {states}, A = {actions}, d = {dimension}".format(**self.facts)
+
+    def shared(self, one: str, two: str) -> Ints:
+        """The trials that both agents have finished."""
+        return np.intersect1d(self.agents[one].trials, self.agents[two].trials)
+
+    def paired(self, one: str, two: str) -> tuple[Floats, Floats]:
+        """What both lost in the trials that both have finished."""
+        shared = self.shared(one, two)
+        return self.agents[one].at(shared), self.agents[two].at(shared)
+
+
+def by_world(results: Results) -> list[WorldRuns]:
+    """The worlds that have records, in the order of the experiment."""
+    experiment, found = results.experiment, []
+    cells: dict[tuple[str, str], list[Record]] = {}
+    for record in results.records:
+        cells.setdefault((record.trial.world, record.trial.agent), []).append(record)
+    references = frozenset(
+        label for label, choice in experiment.agents.items() if {label, choice.name} & set(REFERENCES)
+    )
+    for world, choice in experiment.worlds.items():
+        here = {agent: cells[world, agent] for agent in experiment.agents if (world, agent) in cells}
+        if here:
+            every = [record for records in here.values() for record in records]
+            found.append(
+                WorldRuns(
+                    experiment=experiment.name,
+                    label=world,
+                    facts=every[0].facts,
+                    planned=experiment.trials,
+                    horizon=experiment.horizon,
+                    agents={agent: _runs(records) for agent, records in here.items()},
+                    choice=choice,
+                    references=references,
+                    p_min=_p_min(every),
+                )
+            )
+    return found
+
+
+def _p_min(records: Sequence[Record]) -> float:
+    """The median over trials, which may all have drawn a world of their own; 0 where it was not recorded."""
+    return float(np.median([record.facts.get("p_min_true", 0.0) for record in records]))
+
+
+def _runs(records: Sequence[Record]) -> Runs:
+    """Trials stacked: the columns and the steps that all of them have."""
+    ordered = sorted(records, key=lambda record: record.trial.index)
+    steps = reduce(np.intersect1d, [record.steps for record in ordered])
+    names = [name for name in ordered[0].columns if all(name in record.columns for record in ordered)]
+    columns = {
+        name: np.stack([r.columns[name][np.searchsorted(r.steps, steps)] for r in ordered]) for name in names
+    }
+    return Runs(np.array([record.trial.index for record in ordered]), steps, columns)
+
+
+# Parameters
+
+
+@dataclass(frozen=True, eq=False)
+class Sweep:
+    """Worlds that differ in one number alone, by increasing value of it."""
+
+    parameter: str
+    values: Floats
+    worlds: Sequence[WorldRuns]
+    fixed: Mapping[str, Any]
+    """The settings they share."""
+
+
+def sweeps(worlds: Sequence[WorldRuns], parameter: str | None = None) -> list[Sweep]:
+    """Every way in which one numeric setting of a world was varied while the others stood still."""
+    made = [(world, world.choice) for world in worlds if world.choice]
+    names = {key for _, choice in made for key, value in choice.settings.items() if _number(value)}
+    found = []
+    for name in sorted(names if parameter is None else names & {parameter}):
+        groups: dict[str, list[WorldRuns]] = {}
+        for world, choice in made:
+            if _number(choice.settings.get(name)):
+                rest = {key: value for key, value in choice.settings.items() if key != name}
+                groups.setdefault(json.dumps([choice.name, rest], sort_keys=True, default=str), []).append(
+                    world
+                )
+        found += [_sweep(name, group) for group in groups.values()]
+    return [sweep for sweep in found if len(set(sweep.values.tolist())) > 1]
+
+
+def _sweep(name: str, worlds: Sequence[WorldRuns]) -> Sweep:
+    settings = [world.choice.settings if world.choice else {} for world in worlds]
+    values = np.array([float(setting[name]) for setting in settings])
+    order = np.argsort(values, kind="stable")
+    fixed = {key: value for key, value in settings[0].items() if key != name}
+    return Sweep(name, values[order], [worlds[number] for number in order], fixed)
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -1,0 +1,140 @@
+"""Bodies of requests and answers. The OpenAPI document is made from these, so each field says what it is."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from vbmle.serve.events import Mode
+
+NAME_PATTERN = "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
+
+Name = Annotated[
+    str, Meta(pattern=NAME_PATTERN, description="Letters, digits, '.', '_' and '-'.", examples=["depot"])
+]
+Place = Annotated[
+    int | str, Meta(description="By number, from 0, or by the name that the model gives it.", examples=[0])
+]
+Key = Annotated[
+    str, Meta(min_length=1, max_length=200, description="Your name for this request.", examples=["r-1"])
+]
+DecisionId = Annotated[
+    str, Meta(min_length=1, max_length=200, description="As a decision was answered.", examples=["d2"])
+]
+Seconds = Annotated[float, Meta(gt=0, le=1e9)]
+
+
+class Request(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """A body that is sent to the service."""
+
+
+class LoopRequest(Request, frozen=True):
+    """A controlled system: a model, an agent with its settings, and a mode."""
+
+    model: Name
+    agent: Annotated[str, Meta(description="A class of agents, such as VBMLE.", examples=["VBMLE"])]
+    settings: Annotated[dict[str, Any], Meta(examples=[{}])] = {}
+    mode: Mode = "live"
+    expire_after: Annotated[
+        Seconds, Meta(description="Seconds after which an outcome is no longer waited for.")
+    ] = 7 * 86400.0
+
+
+class DecisionRequest(Request, frozen=True):
+    """Which action to take in a state."""
+
+    state: Place
+    request_id: Key
+    allowed: (
+        Annotated[list[Place], Meta(min_length=1, description="The actions to choose from; all by default.")]
+        | None
+    ) = None
+    baseline_action: (
+        Annotated[Place, Meta(description="What would be done without us; needed in shadow.")] | None
+    ) = None
+
+
+class Observation(Request, frozen=True):
+    """What a decision led to."""
+
+    decision_id: DecisionId
+    next_state: Place
+
+
+class CancelRequest(Request, frozen=True):
+    """A decision that was not carried out."""
+
+    decision_id: DecisionId
+
+
+class ModeRequest(Request, frozen=True):
+    """How the loop goes on."""
+
+    mode: Mode
+
+
+class ReplayRequest(Request, frozen=True):
+    """Another agent for the same log."""
+
+    agent: Annotated[str, Meta(examples=["MaximumLikelihood"])]
+    settings: Annotated[dict[str, Any], Meta(examples=[{}])] = {}
+
+
+class Failure(msgspec.Struct, frozen=True):
+    """Why a request was not carried out, in one line."""
+
+    error: str
+
+
+class ModelAnswer(msgspec.Struct, frozen=True):
+    """A model that is kept."""
+
+    name: str
+    fingerprint: str
+    states: int
+    actions: int
+    dimension: int
+
+
+class LoopAnswer(msgspec.Struct, frozen=True):
+    """A loop, as it was asked for."""
+
+    loop: str
+    model: str
+    agent: str
+    settings: dict[str, Any]
+    mode: Mode
+    expire_after: float
+
+
+class DecisionAnswer(msgspec.Struct, frozen=True):
+    """The action to take. In shadow it is the baseline's, and `suggested` is what the agent would do."""
+
+    decision_id: str
+    action: int
+    policy_version: int
+    mode: Mode
+    suggested: int
+    action_name: str | None = None
+
+
+class ObservationAnswer(msgspec.Struct, frozen=True):
+    """How many outcomes were new, and how many were known already and ignored."""
+
+    recorded: int
+    duplicates: int
+
+
+class CancelAnswer(msgspec.Struct, frozen=True):
+    """The decision counts as never carried out."""
+
+    decision_id: str
+    cancelled: bool = True
+
+
+class ModeAnswer(msgspec.Struct, frozen=True):
+    """The mode that the loop is in."""
+
+    mode: Mode

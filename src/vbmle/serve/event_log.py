@@ -1,0 +1,267 @@
+"""The append-only table of events: one writer, and commits that many requests share.
+
+`append` gives an event its number at once and returns; `settled` waits until everything appended so far is on disk. In
+between a thread takes all that has gathered, commits it in one transaction (one fsync), and takes what has gathered in
+the meantime. Commits are in order, so what is on disk is always a beginning of what was appended.
+
+Where a commit fails, everything appended since the last good one is forgotten, and whoever waits is told: the log is as
+it is on disk, and its readers must read it again (`on_failure`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import NamedTuple
+
+import msgspec
+
+from vbmle.serve import events
+from vbmle.serve.clock import Clock
+from vbmle.serve.crash_points import passing
+from vbmle.serve.events import AnyEvent, Entry
+from vbmle.serve.folder import Folder
+
+INSERT = "INSERT INTO events (seq, loop, kind, time, key, body, chain) VALUES (?, ?, ?, ?, ?, ?, ?)"
+INSERT_MODEL = "INSERT INTO models (name, fingerprint, time, npz) VALUES (?, ?, ?, ?)"
+CHUNK = 1000
+REMEDY = "restore your last backup of the folder"
+
+
+class StorageError(Exception):
+    """What was asked for could not be written down; the message is one line."""
+
+
+class DamagedLog(Exception):
+    """What is on disk is not what was written; the message is one line."""
+
+
+class Row(NamedTuple):
+    """An event as it is written."""
+
+    seq: int
+    loop: str
+    kind: str
+    time: float
+    key: str | None
+    body: bytes
+    chain: bytes
+
+
+@dataclass(eq=False)
+class Batch:
+    """What one commit brings to disk, and those who wait for it."""
+
+    rows: list[Row] = field(default_factory=list)
+    models: list[tuple[object, ...]] = field(default_factory=list)
+    done: asyncio.Event = field(default_factory=asyncio.Event)
+    error: str | None = None
+
+    def __bool__(self) -> bool:
+        return bool(self.rows or self.models)
+
+
+@dataclass
+class Written:
+    """What the disk has done so far."""
+
+    commits: int = 0
+    events: int = 0
+    seconds: float = 0.0
+    failures: int = 0
+
+
+class EventLog:
+    """The events of one folder. All methods are for the thread of the event loop, `read` excepted."""
+
+    def __init__(self, folder: Folder, clock: Clock) -> None:
+        self.folder, self.clock = folder, clock
+        self.written = Written()
+        self.trouble: str | None = None
+        self.on_commit: Callable[[dict[str, int]], None] = lambda last: None
+        self.on_failure: Callable[[], None] = lambda: None
+        self._reader, self._writer = folder.connect(), folder.connect()
+        self._loop = asyncio.get_running_loop()
+        self._open, self._last = Batch(), Batch()
+        self._heads: dict[str, bytes] = {}
+        self._wake = threading.Condition()
+        self._stopping = self._halted = False
+        self._seq = self._last_seq()
+        self._thread = threading.Thread(target=self._commit_for_ever, name="vbmle-commits", daemon=True)
+        self._thread.start()
+
+    def _last_seq(self) -> int:
+        (found,) = self._reader.execute("SELECT max(seq) FROM events").fetchone()
+        return found or 0
+
+    def append(self, loop: str, event: AnyEvent) -> Entry:
+        """Give the event the next number. It is on disk when `settled` returns."""
+        seq, now, body = self._seq + 1, self.clock.wall(), events.encode(event)
+        check = events.chained(self.head(loop), seq, now, body)
+        self._seq, self._heads[loop] = seq, check
+        with self._wake:
+            self._open.rows.append(Row(seq, loop, event.kind, now, event.key, body, check))
+            self._last = self._open
+            self._wake.notify()
+        return Entry(seq, now, event, check)
+
+    def append_model(self, name: str, fingerprint: str, npz: bytes) -> None:
+        """Keep a model. It is on disk when `settled` returns."""
+        with self._wake:
+            self._open.models.append((name, fingerprint, self.clock.wall(), npz))
+            self._last = self._open
+            self._wake.notify()
+
+    async def settled(self) -> None:
+        """Wait until all that has been appended is on disk; StorageError where it could not be written."""
+        batch = self._last
+        await batch.done.wait() if batch else None
+        if batch.error is not None:
+            raise StorageError(batch.error)
+
+    def head(self, loop: str) -> bytes:
+        """The check of the last event of a loop."""
+        if loop not in self._heads:
+            row = self._reader.execute(
+                "SELECT chain FROM events WHERE loop = ? ORDER BY seq DESC LIMIT 1", (loop,)
+            ).fetchone()
+            self._heads[loop] = row[0] if row else b""
+        return self._heads[loop]
+
+    def _commit_for_ever(self) -> None:
+        while True:
+            with self._wake:
+                self._wake.wait_for(lambda: self._stopping or (self._open and not self._halted))
+                if self._halted or not self._open:
+                    return
+                batch, self._open = self._open, Batch()
+            begun = perf_counter()
+            batch.error = self._commit(batch)
+            with self._wake:
+                self._halted = batch.error is not None
+            self._loop.call_soon_threadsafe(self._committed, batch, perf_counter() - begun)
+
+    def _commit(self, batch: Batch) -> str | None:
+        try:
+            self._writer.execute("BEGIN IMMEDIATE")
+            passing("batch begun")
+            self._writer.executemany(INSERT_MODEL, batch.models)
+            self._writer.executemany(INSERT, batch.rows)
+            passing("batch inserted")
+            self._writer.execute("COMMIT")
+            passing("batch committed")
+        except sqlite3.Error as error:
+            if self._writer.in_transaction:
+                self._writer.execute("ROLLBACK")
+            return trouble(error)
+        return None
+
+    def _committed(self, batch: Batch, seconds: float) -> None:
+        """Back in the thread of the event loop."""
+        self.trouble = batch.error
+        if batch.error is None:
+            self.written.commits += 1
+            self.written.events += len(batch.rows)
+            self.written.seconds += seconds
+            batch.done.set()
+            self.on_commit({row.loop: row.seq for row in batch.rows})
+            return
+        with self._wake:  # what was appended since rests on what was not written
+            later, self._open = self._open, Batch()
+            self._seq, self._heads = self._last_seq(), {}
+            self._halted = False
+            self._wake.notify()
+        self.written.failures += 1
+        later.error = batch.error
+        batch.done.set()
+        later.done.set()
+        self.on_failure()
+
+    def lookup(self, loop: str, kind: str, key: str) -> Entry | None:
+        """The one event of a kind for a key that is on disk, if there is one."""
+        query = "SELECT seq, time, body, chain FROM events WHERE loop = ? AND kind = ? AND key = ?"
+        row = self._reader.execute(query, (loop, kind, key)).fetchone()
+        return Entry(row[0], row[1], events.decode(row[2]), row[3]) if row else None
+
+    def event(self, loop: str, seq: int) -> Entry | None:
+        """The event with a number, if it is on disk and of that loop."""
+        query = "SELECT time, body, chain FROM events WHERE seq = ? AND loop = ?"
+        row = self._reader.execute(query, (seq, loop)).fetchone()
+        return Entry(seq, row[0], events.decode(row[1]), row[2]) if row else None
+
+    def loops(self) -> list[str]:
+        """All loops, in the order in which they were created."""
+        found = self._reader.execute("SELECT loop FROM events WHERE kind = 'created' ORDER BY seq")
+        return [name for (name,) in found]
+
+    def models(self) -> dict[str, str]:
+        """The models by name, with their fingerprints."""
+        return dict(self._reader.execute("SELECT name, fingerprint FROM models ORDER BY name").fetchall())
+
+    def model(self, name: str) -> bytes | None:
+        """The file of a model."""
+        row = self._reader.execute("SELECT npz FROM models WHERE name = ?", (name,)).fetchone()
+        return row[0] if row else None
+
+    def read(self, loop: str, after: int = 0, check: bytes | None = None) -> Iterator[Entry]:
+        """The events of a loop that are on disk, after a number, on a connection of its own: for any thread.
+
+        With the `check` of the event before them, each is checked against those before it.
+        """
+        connection = self.folder.connect()
+        columns = "seq, time, CAST(body AS BLOB), chain"
+        query = f"SELECT {columns} FROM events WHERE loop = ? AND seq > ? ORDER BY seq LIMIT ?"
+        try:
+            while rows := connection.execute(query, (loop, after, CHUNK)).fetchall():
+                for seq, time, body, chain in rows:
+                    if check is not None:
+                        check = _verified(loop, chain, events.chained(check, seq, time, body), seq)
+                    yield Entry(seq, time, events.decode(body), chain)
+                after = rows[-1][0]
+        except (sqlite3.DatabaseError, msgspec.MsgspecError) as error:
+            raise DamagedLog(f"the events of loop {loop} cannot be read ({error}); {REMEDY}") from error
+        finally:
+            connection.close()
+
+    def recent(self, loop: str, kind: str, count: int) -> list[Entry]:
+        """The last events of a kind, the latest first."""
+        query = (
+            "SELECT seq, time, body, chain FROM events WHERE loop = ? AND kind = ? ORDER BY seq DESC LIMIT ?"
+        )
+        rows = self._reader.execute(query, (loop, kind, count)).fetchall()
+        return [Entry(row[0], row[1], events.decode(row[2]), row[3]) for row in rows]
+
+    def close(self) -> None:
+        """Commit what is left, and let go of the database."""
+        with self._wake:
+            self._stopping = True
+            self._wake.notify()
+        self._thread.join()
+        self._reader.close()
+        self._writer.close()
+
+
+def _verified(loop: str, found: bytes, expected: bytes, seq: int) -> bytes:
+    if found != expected:
+        raise DamagedLog(
+            f"event {seq} of loop {loop} is not what was written: the database was changed or damaged; {REMEDY}"
+        )
+    return found
+
+
+def trouble(error: sqlite3.Error) -> str:
+    """One line about a commit that failed."""
+    text = str(error)
+    for word, cause in (
+        ("full", "the disk is full; free some space"),
+        ("readonly", "the folder has become read-only; make it writable"),
+        ("unable to open", "the folder has become read-only or is gone; make it writable"),
+        ("locked", "another program has locked the database; end that program"),
+    ):
+        if word in text:
+            return f"nothing was recorded, because {cause}, then send the request again"
+    return f"nothing was recorded, because the database cannot be written ({text}); see the log of the server"

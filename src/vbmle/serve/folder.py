@@ -1,0 +1,151 @@
+"""The folder of a server: one database with everything that matters, snapshots beside it, and a lock.
+
+events.db     models and events (SQLite; with -wal and -shm beside it while in use)
+snapshots/    agents and loops as they were at some event: may be deleted at any time
+lock          held by the server that runs on the folder
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import sqlite3
+from pathlib import Path
+
+from vbmle.experiments import InputError
+from vbmle.serve.crash_points import passing
+
+FORMAT = 1
+"""Of the database; written as its user_version. A later version of vbmle reads every earlier format."""
+
+CHECKED_BYTES = 256 * 2**20
+"""A database up to this size is checked from end to end at every start; of a larger one, what is read."""
+
+BUSY_SECONDS = 30.0
+
+SCHEMA = """
+CREATE TABLE models (
+    name TEXT PRIMARY KEY, fingerprint TEXT NOT NULL, time REAL NOT NULL, npz BLOB NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE events (
+    seq INTEGER PRIMARY KEY, loop TEXT NOT NULL, kind TEXT NOT NULL, time REAL NOT NULL, key TEXT,
+    body BLOB NOT NULL, chain BLOB NOT NULL
+);
+CREATE INDEX events_of_a_loop ON events (loop, seq);
+CREATE UNIQUE INDEX once ON events (loop, kind, key) WHERE key IS NOT NULL;
+CREATE TRIGGER events_stay BEFORE UPDATE ON events BEGIN SELECT RAISE(ABORT, 'events are never changed'); END;
+CREATE TRIGGER events_last BEFORE DELETE ON events BEGIN SELECT RAISE(ABORT, 'events are never deleted'); END;
+"""
+
+
+class Folder:
+    """An open folder, locked against a second server. The lock ends with `close`, or with the process."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        self.snapshots = self.path / "snapshots"
+        self.database = self.path / "events.db"
+        try:
+            self.snapshots.mkdir(parents=True, exist_ok=True)
+            self._lock = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise InputError(
+                f"cannot write in {self.path} ({error.strerror}); it needs a folder of its own"
+            ) from error
+        try:
+            self._take_lock()
+            self._prepare()
+        except BaseException:
+            os.close(self._lock)
+            raise
+
+    def _take_lock(self) -> None:
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            holder = os.pread(self._lock, 32, 0).decode(errors="replace").strip() or "unknown"
+            raise InputError(
+                f"{self.path} is in use by another server (process {holder}); stop it, or choose another folder"
+            ) from None
+        os.ftruncate(self._lock, 0)
+        os.pwrite(self._lock, f"{os.getpid()}\n".encode(), 0)
+        passing("folder locked")
+
+    def _prepare(self) -> None:
+        """The database as this version of vbmle wants it: made, checked, or refused."""
+        connection = self.connect()
+        try:
+            (found,) = connection.execute("PRAGMA user_version").fetchone()
+            if found > FORMAT:
+                raise InputError(
+                    f"{self.database} has format {found}, but this version of vbmle knows formats up to {FORMAT}; "
+                    "install the version that wrote it, or a later one"
+                )
+            if found == 0:
+                self._make(connection)
+            self._check(connection)
+        except sqlite3.DatabaseError as error:
+            raise unreadable(self.database, error) from error
+        finally:
+            connection.close()
+
+    def _make(self, connection: sqlite3.Connection) -> None:
+        """All tables in one transaction: after a crash there are all or none."""
+        connection.execute("BEGIN IMMEDIATE")
+        statements = SCHEMA.strip().split(";\n")
+        for number, statement in enumerate(statements):
+            connection.execute(statement)
+            if number == 0:
+                passing("schema half made")
+        connection.execute(f"PRAGMA user_version = {FORMAT}")
+        connection.execute("COMMIT")
+        for place in (self.path, self.path.absolute().parent):
+            sync_folder(place)
+        passing("schema made")
+
+    def _check(self, connection: sqlite3.Connection) -> None:
+        if self.database.stat().st_size > CHECKED_BYTES:
+            return
+        (verdict,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+        if verdict != "ok":
+            raise InputError(
+                f"{self.database} is damaged ({verdict}); restore your last backup of the folder"
+            )
+
+    def connect(self) -> sqlite3.Connection:
+        """A connection on which a commit returns when the data are on disk."""
+        try:
+            connection = sqlite3.connect(
+                self.database, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
+            )
+            # With NORMAL a commit may vanish in a power cut.
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = FULL")
+        except sqlite3.DatabaseError as error:
+            raise unreadable(self.database, error) from error
+        return connection
+
+    def close(self) -> None:
+        """Give the lock back."""
+        os.close(self._lock)
+
+
+def unreadable(database: Path, error: sqlite3.Error) -> InputError:
+    """One line about a database that cannot be used."""
+    text = str(error)
+    if "readonly" in text or "unable to open" in text:
+        return InputError(f"cannot write {database} ({text}); make the folder and its files writable")
+    if "full" in text:
+        return InputError(f"cannot write {database} ({text}); free some space on its disk")
+    return InputError(
+        f"{database} is damaged or no database ({text}); restore your last backup of the folder"
+    )
+
+
+def sync_folder(path: Path) -> None:
+    """Have the names in a folder on disk."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,93 @@
+"""Figures for Prometheus, read from the loops at the moment they are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from prometheus_client import CollectorRegistry, Histogram, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from vbmle.serve.service import Service
+from vbmle.serve.status import verdict
+
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5)
+LEVELS = {"good": 0, "watch": 1, "stop": 2}
+
+
+class Figures(Collector):
+    """What a service counts anyway."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+
+    def collect(self) -> Iterator[Metric]:
+        """Every figure, by loop."""
+        yield from self._of_disk()
+        yield from self._of_loops()
+
+    def _of_disk(self) -> Iterator[Metric]:
+        log = self._service.log
+        yield CounterMetricFamily(
+            "vbmle_commits", "Commits, each one fsync for many events", log.written.commits
+        )
+        yield CounterMetricFamily("vbmle_events", "Events on disk since the start", log.written.events)
+        yield CounterMetricFamily("vbmle_commit_seconds", "Time spent in commits", log.written.seconds)
+        yield CounterMetricFamily("vbmle_commit_failures", "Commits that failed", log.written.failures)
+        yield GaugeMetricFamily(
+            "vbmle_ready", "1 where requests can be served", float(self._service.ready is None)
+        )
+
+    def _of_loops(self) -> Iterator[Metric]:
+        loops = self._service.loops.values()
+        trouble = self._service.log.trouble
+        for name, text, value in (
+            ("decisions", "Decisions made", lambda c: c.state.decisions),
+            ("observations", "Outcomes recorded", lambda c: c.state.observations),
+            ("refused", "Outcomes that the model calls impossible", lambda c: c.state.refusals),
+            ("expired", "Decisions whose outcome never came", lambda c: c.state.expired),
+            ("cancelled", "Decisions that were not carried out", lambda c: c.state.cancelled),
+            ("duplicates", "Repeated requests, since the start", lambda c: c.duplicates),
+            ("solves", "Solves, since the start", lambda c: c.solves.count),
+            ("solve_seconds", "Time spent in solves, since the start", lambda c: c.solves.seconds),
+        ):
+            counter = CounterMetricFamily(f"vbmle_{name}", text, labels=["loop"])
+            for controller in loops:
+                counter.add_metric([controller.name], value(controller))
+            yield counter
+        for name, text, value in (
+            ("pending", "Decisions whose outcome is waited for", lambda c: len(c.state.pending)),
+            ("policy_version", "Number of the policy in force", lambda c: c.state.version),
+            ("unseen", "Outcomes that the policy in force does not know", lambda c: len(c.state.unseen)),
+            ("last_observation", "When the last outcome came, in seconds since 1970",
+             lambda c: c.state.last_observation or 0.0),
+            ("verdict", "0 good, 1 watch, 2 stop", lambda c: LEVELS[verdict(c, trouble).level]),
+            ("misfit_alarm", "1 where no mix of the models explains the data",
+             lambda c: c.insights.latest is not None and c.insights.latest.misfit.alarm),
+            ("certified", "1 where the policy is proven the best",
+             lambda c: c.insights.latest is not None and c.insights.latest.learning_over),
+        ):  # fmt: skip
+            gauge = GaugeMetricFamily(f"vbmle_{name}", text, labels=["loop"])
+            for controller in loops:
+                gauge.add_metric([controller.name], float(value(controller)))
+            yield gauge
+
+
+class Metrics:
+    """The registry of one service."""
+
+    def __init__(self, service: Service) -> None:
+        self._registry = CollectorRegistry()
+        self._registry.register(Figures(service))
+        self.seconds = Histogram(
+            "vbmle_request_seconds",
+            "From the arrival of a request to its answer",
+            ["operation"],
+            buckets=SECONDS,
+            registry=self._registry,
+        )
+
+    def page(self) -> bytes:
+        """All of it, as Prometheus reads it."""
+        return generate_latest(self._registry)

@@ -1,0 +1,148 @@
+"""The server: opens the folder and the port, serves until it is told to stop, and closes both."""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import logging
+import signal
+import socket
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib.metadata import version
+from pathlib import Path
+
+from vbmle.common import extras
+from vbmle.experiments import InputError
+
+extras.require("serve")
+
+import uvicorn  # noqa: E402
+from starlette.types import ASGIApp  # noqa: E402
+
+from vbmle.serve.application import application  # noqa: E402
+from vbmle.serve.event_log import DamagedLog  # noqa: E402
+from vbmle.serve.service import Service  # noqa: E402
+from vbmle.serve.solves import SNAPSHOT_EVERY  # noqa: E402
+
+SWITCH_SECONDS = 0.0005
+"""How long a solve may keep the interpreter to itself while a request waits; ten times less than by default."""
+
+SHORTEST_TOKEN = 16
+REQUESTS_AT_ONCE = 2000
+LAST_REQUESTS_SECONDS = 5
+
+
+def run(
+    folder: Path,
+    host: str,
+    port: int,
+    token_file: Path | None,
+    say: Callable[[str], None],
+    snapshot_every: int = SNAPSHOT_EVERY,
+) -> None:
+    """Serve a folder until SIGTERM or Ctrl-C; InputError says in one line why that cannot be."""
+    token = None if token_file is None else read_token(token_file)
+    if token is None and not is_loopback(host):
+        raise InputError(
+            f"--host is {host}, which others can reach; without a token only this machine is served: "
+            "give --token-file, or leave --host out"
+        )
+    listener = listen(host, port)
+
+    async def serve() -> None:
+        service = await Service.open(folder, snapshot_every=snapshot_every, say=say)
+        try:
+            await _serve(service, listener, application(service, token, version("vbmle"), (host,)), say)
+        finally:
+            await service.close()
+
+    try:
+        asyncio.run(serve())
+    except DamagedLog as error:
+        raise InputError(str(error)) from error
+
+
+async def _serve(service: Service, listener: socket.socket, app: ASGIApp, say: Callable[[str], None]) -> None:
+    sys.setswitchinterval(SWITCH_SECONDS)
+    logging.getLogger("asyncio").setLevel(logging.ERROR)  # a client that hangs up is no news
+    config = uvicorn.Config(
+        app,
+        log_level="warning",
+        access_log=False,
+        lifespan="off",
+        limit_concurrency=REQUESTS_AT_ONCE,
+        timeout_graceful_shutdown=LAST_REQUESTS_SECONDS,
+        server_header=False,
+    )
+    name, port = listener.getsockname()[:2]
+    shown = f"[{name}]" if ":" in name else name
+    say(f"serving {service.folder.path} at http://{shown}:{port}/ (Ctrl-C stops it)")
+    await Server(config, service).serve(sockets=[listener])
+
+
+class Server(uvicorn.Server):
+    """Ends the streams of events when it is told to stop, so that nobody waits for them."""
+
+    def __init__(self, config: uvicorn.Config, service: Service) -> None:
+        super().__init__(config)
+        self._service = service
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Stop in good order, and return: the loops are still to be closed."""
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, self.handle_exit, number, None)
+        yield
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.remove_signal_handler(number)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._service.stop_streams()
+        await super().shutdown(sockets)
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A socket on which nobody else listens."""
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        listener = socket.socket(
+            family, kind, protocol
+        )  # asyncio sends small answers at once only if it is TCP by name
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+        listener.listen(2048)
+    except (OSError, OverflowError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(
+            f"cannot listen on {host} port {port} ({reason}); choose another --port or --host"
+        ) from error
+    return listener
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine reaches it."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def read_token(path: Path) -> str:
+    """The content of a token file, without the end of its line."""
+    try:
+        token = path.read_text("utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(
+            f"--token-file: cannot read {path} ({getattr(error, 'strerror', None) or error})"
+        ) from error
+    if len(token) < SHORTEST_TOKEN or not token.isascii() or not token.isprintable():
+        raise InputError(
+            f"--token-file: {path} has {len(token)} characters; a token needs at least {SHORTEST_TOKEN} plain ones, "
+            "such as the output of: openssl rand -hex 32"
+        )
+    return token

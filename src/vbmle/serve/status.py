@@ -1,0 +1,211 @@
+"""How a loop stands, in the user's units and names, and one line on whether to trust it."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+from vbmle.serve import events
+from vbmle.serve.clock import moment
+from vbmle.serve.controller import Controller
+from vbmle.serve.events import Decided, Mode, Observed
+from vbmle.serve.insight import Insight
+
+SHOWN_PENDING = 100
+SHOWN_STATES = 200
+SHOWN_DECISIONS = 12
+SHOWN_DAYS = 90
+ENOUGH = 20
+"""Decisions from which on the share of those that expired says something."""
+
+
+class Verdict(msgspec.Struct, frozen=True):
+    """Whether to trust the loop: `stop` needs a person now, `watch` is normal while it learns."""
+
+    level: Literal["good", "watch", "stop"]
+    title: str
+    text: str
+
+
+class Pending(msgspec.Struct, frozen=True):
+    """A decision whose outcome is waited for."""
+
+    decision_id: str
+    state: str
+    action: str
+    since: str
+
+
+class DayOfLoop(msgspec.Struct, frozen=True):
+    """What was observed on one day (UTC)."""
+
+    day: str
+    outcomes: int
+    reward: float
+
+
+class Shown(msgspec.Struct, frozen=True):
+    """A decision and what came of it."""
+
+    decision_id: str
+    time: str
+    state: str
+    action: str
+    suggested: str
+    policy_version: int
+    mode: Mode
+    next_state: str | None
+
+
+class Choice(msgspec.Struct, frozen=True):
+    """What the policy in force does in a state."""
+
+    state: str
+    action: str
+
+
+class PolicyInForce(msgspec.Struct, frozen=True):
+    """Which policy answers, and whether a newer one is being computed."""
+
+    version: int
+    solving: bool
+    unseen_observations: int
+    failure: str | None
+    choices: list[Choice]
+
+
+class Status(msgspec.Struct, frozen=True):
+    """A loop as it stands."""
+
+    loop: str
+    model: str
+    agent: str
+    settings: dict[str, Any]
+    mode: Mode
+    created: str
+    verdict: Verdict
+    decisions: int
+    observations: int
+    refused: int
+    cancelled: int
+    expired: int
+    pending: int
+    pending_decisions: list[Pending]
+    baseline_agreement: float | None
+    last_decision: str | None
+    last_observation: str | None
+    policy: PolicyInForce
+    insight: Insight | None
+    days: list[DayOfLoop]
+    recent: list[Shown]
+    expire_after: float
+
+
+def status(controller: Controller, trouble: str | None = None) -> Status:
+    """How a loop stands now. What is proven about it may lag behind (`insight.observations`)."""
+    state, outcomes, created = controller.state, controller.outcomes, controller.state.created
+    assert created is not None
+    controller.insights.refresh()
+    insight = controller.insights.latest
+    pending = [
+        Pending(name, outcomes.state_name(w.state), outcomes.action_name(w.action), moment(w.time))
+        for name, w in list(state.pending.items())[:SHOWN_PENDING]
+    ]
+    days = [DayOfLoop(day, d.outcomes, d.reward) for day, d in sorted(state.days.items())[-SHOWN_DAYS:]]
+    return Status(
+        controller.name,
+        created.model,
+        created.agent,
+        created.settings,
+        state.mode,
+        moment(state.created_at),
+        verdict(controller, trouble),
+        state.decisions,
+        state.observations,
+        state.refusals,
+        state.cancelled,
+        state.expired,
+        len(state.pending),
+        pending,
+        state.agreed / state.compared if state.compared else None,
+        None if state.last_decision is None else moment(state.last_decision),
+        None if state.last_observation is None else moment(state.last_observation),
+        _policy(controller),
+        insight,
+        days,
+        recent(controller),
+        created.expire_after,
+    )
+
+
+def _policy(controller: Controller) -> PolicyInForce:
+    state, outcomes = controller.state, controller.outcomes
+    choices = [
+        Choice(outcomes.state_name(s), outcomes.action_name(a))
+        for s, a in enumerate(controller.solves.policy.actions[:SHOWN_STATES])
+    ]
+    unseen = len(state.unseen) + len(state.batch)
+    return PolicyInForce(state.version, state.solving is not None, unseen, state.failure, choices)
+
+
+def recent(controller: Controller) -> list[Shown]:
+    """The last decisions that are on disk, the latest first."""
+    shown = []
+    for entry in controller.log.recent(controller.name, "decided", SHOWN_DECISIONS):
+        event, name = entry.event, events.decision_id(entry.seq)
+        assert isinstance(event, Decided)
+        told = controller.log.lookup(controller.name, "observed", name)
+        outcome = told.event.next_state if told is not None and isinstance(told.event, Observed) else None
+        names = controller.outcomes
+        shown.append(
+            Shown(
+                name,
+                moment(entry.time),
+                names.state_name(event.state),
+                names.action_name(event.action),
+                names.action_name(event.suggested),
+                event.policy_version,
+                event.mode,
+                None if outcome is None else names.state_name(outcome),
+            )
+        )
+    return shown
+
+
+def verdict(controller: Controller, trouble: str | None = None) -> Verdict:
+    """One line for the operator; the worst that is true comes first."""
+    state, insight = controller.state, controller.insights.latest
+    if trouble is not None:
+        return Verdict("stop", "Nothing can be recorded", trouble)
+    if insight is not None and insight.misfit.alarm:
+        return Verdict(
+            "stop", "The model does not fit", f"{insight.misfit.why}: stop trusting it, see what has changed"
+        )
+    if state.refusals:
+        times = "once" if state.refusals == 1 else f"{state.refusals} times"
+        text = f"an outcome came {times} that the model calls impossible: correct the model, or the report of outcomes"
+        return Verdict("stop", "The impossible happened", text)
+    if state.failure is not None:
+        return Verdict(
+            "stop", "The last solve failed", f"{state.failure}: the policy before it stays in force"
+        )
+    closed = state.observations + state.expired
+    if closed >= ENOUGH and state.expired > 0.5 * closed:
+        text = f"{state.expired} of {closed} decisions never got an outcome: see that they are reported"
+        return Verdict("watch", "Outcomes are missing", text)
+    if state.observations == 0:
+        return Verdict("watch", "No data yet", "the agent plays what it would without any; report outcomes")
+    return _progress(insight)
+
+
+def _progress(insight: Insight | None) -> Verdict:
+    if insight is None:
+        return Verdict("watch", "Learning", "what the data prove is being computed")
+    if insight.bounds is None:
+        return Verdict("watch", "Learning", insight.note or "nothing is proven yet")
+    sure = f"{100 * (1 - insight.bounds.delta):g}%"
+    if insight.bounds.certified:
+        return Verdict("good", "Learning is over", f"the policy is proven the best, at {sure} confidence")
+    text = f"at most {insight.bounds.loss:.3g} per step is still to be gained, at {sure} confidence"
+    return Verdict("watch", "Learning", text)

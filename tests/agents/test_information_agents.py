@@ -1,0 +1,178 @@
+"""Expected regret and information by draws, and the two agents that weigh them."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import vbmle
+from vbmle.agents.information_ratio import PosteriorDraws, Score
+from vbmle.agents.informed_vbmle import InformedVBMLE
+from vbmle.planning.planner import expected_reward
+from vbmle.testing import example_models
+
+EXAMPLES = example_models()
+EXACT = 1e-9
+"""Linear algebra of values up to 1/(1 - gamma) = 10 or 100; sweeps promise 1e-11/(1 - gamma)."""
+
+
+def drawn(world: vbmle.World, steps: int = 30) -> tuple[PosteriorDraws, vbmle.TransitionCounts]:
+    """Draws after a few random steps, and the counts."""
+    counts = vbmle.TransitionCounts(world.mdp)
+    P = dense(world.mdp, world.theta)
+    rng, state = np.random.default_rng(1), 0
+    for _ in range(steps):
+        action = int(rng.integers(world.mdp.num_actions))
+        after = int(rng.choice(world.mdp.num_states, p=P[state, action]))
+        counts.add(state, action, after)
+        state = after
+    draws = PosteriorDraws(world.mdp, draws=5, fresh=2, thinning=5, seed=3)
+    draws.refresh(counts)
+    return draws, counts
+
+
+def dense(mdp: vbmle.LinearMixtureMDP, theta: np.ndarray) -> np.ndarray:
+    """P as (S, A, S), whatever the model is kept as."""
+    P: Any = mdp.transition(theta)
+    full = np.asarray(P.toarray() if mdp.is_sparse else P)
+    return full.reshape(mdp.num_states, mdp.num_actions, mdp.num_states)
+
+
+def kl(mdp: vbmle.LinearMixtureMDP, thetas: np.ndarray) -> np.ndarray:
+    """mean_m KL(P_m || P_mean), written down plainly, (S, A)."""
+    mean = dense(mdp, thetas.mean(axis=0))
+    total = np.zeros(mean.shape[:2])
+    for theta in thetas:
+        P = dense(mdp, theta)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            total += np.where(P > 1e-200, P * np.log(P / mean), 0.0).sum(axis=2)
+    return total / len(thetas)
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_regret_and_information_are_what_their_definitions_say(name: str):
+    world = EXAMPLES[name]
+    mdp, state = world.mdp, 1
+    draws, _ = drawn(world)
+    thetas = draws.snapshot()["thetas"]
+    policy = np.random.default_rng(2).integers(mdp.num_actions, size=mdp.num_states)
+    found = draws.score(policy, state)
+    loss = [vbmle.plan(mdp, theta).V[state] - vbmle.evaluate(mdp, theta, policy)[state] for theta in thetas]
+    assert found.regret == pytest.approx(np.mean(loss), abs=EXACT / (1.0 - mdp.discount))
+    information, mean = kl(mdp, thetas), dense(mdp, thetas.mean(axis=0))
+    rows = np.arange(mdp.num_states), policy
+    visits = np.linalg.inv(np.eye(mdp.num_states) - mdp.discount * mean[rows])[state]
+    assert draws.information.reshape(information.shape) == pytest.approx(information, abs=1e-9)
+    assert found.information == pytest.approx(visits @ information[rows], abs=EXACT / (1.0 - mdp.discount))
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_a_plan_for_information_is_optimal_on_the_mean_model(name: str):
+    mdp = EXAMPLES[name].mdp
+    draws, _ = drawn(EXAMPLES[name])
+    thetas = draws.snapshot()["thetas"]
+    P, price = dense(mdp, thetas.mean(axis=0)), 3.0
+    reward = expected_reward(mdp, mdp.core.probabilities(thetas.mean(axis=0)))
+    gain = reward.reshape(P.shape[:2]) + price * kl(mdp, thetas)
+    best = vbmle.plan_known(P, gain, mdp.discount)
+    policy = draws.best_for(price, np.zeros(mdp.num_states, np.int64))
+    rows = np.arange(mdp.num_states), policy
+    V = np.linalg.solve(np.eye(mdp.num_states) - mdp.discount * P[rows], gain[rows])
+    assert pytest.approx(best.V, abs=1e-6 * max(1.0, float(np.abs(best.V).max()))) == V
+
+
+def test_the_ratio_at_its_edges():
+    assert Score(0.0, 0.0).ratio == 0.0
+    assert Score(1.0, 0.0).ratio == math.inf
+    assert Score(3.0, 2.0).ratio == 4.5
+    assert Score(0.0, 0.0).order < Score(1e-9, 1e9).order  # nothing to lose is never passed over
+    assert Score(1.0, 0.0).order < Score(2.0, 0.0).order
+
+
+def test_draws_are_replaced_in_turn_and_only_after_observations():
+    world = EXAMPLES["hypercube, a cross-polytope"]
+    draws, counts = drawn(world)
+    before = np.array(draws.snapshot()["thetas"])
+    draws.refresh(counts)
+    assert np.array_equal(before, draws.snapshot()["thetas"])
+    counts.add(0, 0, 1)
+    draws.refresh(counts)
+    changed = (before != draws.snapshot()["thetas"]).any(axis=1)
+    assert changed.tolist() == [True, True, False, False, False]
+
+
+def test_with_the_bias_0_alone_it_is_maximum_likelihood():
+    world = vbmle.worlds.random_network(4, 2, 3, seed=2)
+    one = vbmle.simulate(InformedVBMLE(world.mdp, multiples=(0.0,)), world, 150, seed=4)
+    other = vbmle.simulate(vbmle.MaximumLikelihood(world.mdp), world, 150, seed=4)
+    assert np.array_equal(one.actions, other.actions)
+
+
+def scaled(world: vbmle.World, factor: float) -> vbmle.World:
+    """The same hypercube or network with its reward multiplied."""
+    mdp = world.mdp
+    shape = (mdp.num_states, mdp.num_actions)
+    features = np.zeros((*shape, mdp.num_states, mdp.dimension))
+    for k, unit in enumerate(np.eye(mdp.dimension)):
+        features[..., k] = dense(mdp, unit)
+    reward = factor * mdp.row_reward.reshape(shape)
+    kept = vbmle.LinearMixtureMDP(features, reward, mdp.discount, initial=mdp.initial, domain=mdp.domain)
+    return vbmle.World(kept, world.theta)
+
+
+@pytest.mark.parametrize("factor", [0.5, 0.0625])  # powers of two: not even rounding differs
+def test_the_recommended_agent_does_not_care_in_what_unit_rewards_are(factor: float):
+    world = vbmle.worlds.random_network(5, 3, 4, seed=6)
+    runs = [
+        vbmle.simulate(vbmle.recommended(w.mdp, seed=5), w, 200, seed=7)
+        for w in (scaled(world, 1.0), scaled(world, factor))
+    ]
+    assert np.array_equal(runs[0].actions, runs[1].actions)
+    assert runs[1].regret == pytest.approx(factor * runs[0].regret, abs=1e-12)
+
+
+def test_vbmle_as_published_does_care():
+    world = vbmle.worlds.hypercube(3, gap=0.9, seed=1)
+    runs = [
+        vbmle.simulate(vbmle.VBMLE(w.mdp), w, 200, seed=7)
+        for w in (scaled(world, 1.0), scaled(world, 2.0**-6))
+    ]
+    assert not np.array_equal(runs[0].actions, runs[1].actions)
+
+
+def test_recommended_is_the_informed_vbmle_as_it_comes():
+    mdp = vbmle.worlds.riverswim().mdp
+    agent = vbmle.recommended(mdp, seed=9)
+    assert type(agent) is InformedVBMLE
+    assert agent.settings == InformedVBMLE(mdp, seed=9).settings
+
+
+def test_no_multiples_are_refused():
+    with pytest.raises(ValueError, match="multiples is empty"):
+        InformedVBMLE(vbmle.worlds.riverswim().mdp, multiples=())
+
+
+@pytest.mark.parametrize("kind", [InformedVBMLE, vbmle.InformationDirected])
+def test_both_get_out_of_the_trap_that_holds_maximum_likelihood(kind: type[vbmle.Agent]):
+    world = vbmle.worlds.closed_loop_trap()
+    steps = 400
+    found = vbmle.simulate(kind(world.mdp), world, steps, seed=3).regret
+    trapped = vbmle.simulate(vbmle.MaximumLikelihood(world.mdp), world, steps, seed=3).regret
+    assert found[-1] == found[-100]  # nothing is lost any more
+    assert trapped[-1] > trapped[-100]
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [InformedVBMLE, vbmle.InformationDirected, vbmle.FeelGoodSampling, vbmle.OMLE],
+    ids=lambda k: k.__name__,
+)
+def test_actions_that_are_not_allowed_are_never_taken(kind: type[vbmle.Agent]):
+    rng = np.random.default_rng(5)
+    models = [rng.dirichlet(np.ones(3), (3, 3)) for _ in range(3)]
+    allowed = np.array([[False, True, True], [True, False, True], [False, False, True]])
+    mdp = vbmle.LinearMixtureMDP.from_models(models, rng.random((3, 3)), 0.9, allowed=allowed)
+    history = vbmle.simulate(kind(mdp), vbmle.World(mdp, [0.2, 0.3, 0.5]), 60, seed=1)
+    assert allowed[history.states, history.actions].all()
+    assert math.isfinite(history.regret[-1])

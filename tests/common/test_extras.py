@@ -1,0 +1,97 @@
+"""What a lean installation says where an extra is missing: one line that names it."""
+
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import vbmle
+from vbmle import worlds
+from vbmle.common import extras
+
+ROOT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+
+def name(requirement: str) -> str:
+    """numpy>=1.26 as numpy."""
+    return re.split(r"[^\w-]", requirement)[0].lower()
+
+
+@pytest.fixture
+def lean(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """As if nothing but numpy and scipy were there."""
+    monkeypatch.setattr(extras, "find_spec", lambda package: None)
+    extras.require.cache_clear()
+    yield
+    extras.require.cache_clear()
+
+
+@pytest.mark.parametrize("extra", extras.EXTRAS)
+def test_an_extra_has_the_packages_that_are_asked_for(extra: str):
+    brought = {name(requirement) for requirement in PROJECT["optional-dependencies"][extra]} - {"vbmle"}
+    assert brought == set(extras.EXTRAS[extra])
+
+
+def test_what_comes_without_an_extra():
+    asked = {package for packages in extras.EXTRAS.values() for package in packages}
+    assert asked & {name(requirement) for requirement in PROJECT["dependencies"]} == set()
+
+
+@pytest.mark.parametrize("path", ["requirements-paper.lock", "requirements-peers.lock"])
+def test_the_smaller_locks_have_what_experiments_need(path: str):
+    locked = {name(line) for line in (ROOT / path).read_text().splitlines() if not line.startswith("#")}
+    assert set(extras.EXTRAS["experiments"]) <= locked
+
+
+def test_locks_agree():
+    full = set((ROOT / "requirements.lock").read_text().splitlines())
+    paper = [line for line in (ROOT / "requirements-paper.lock").read_text().splitlines() if line[0] != "#"]
+    assert [line for line in paper if line not in full] == []
+
+
+@pytest.mark.usefixtures("lean")
+@pytest.mark.parametrize("make", [worlds.frozen_lake, worlds.cliff_walking, worlds.taxi])
+def test_worlds_of_gymnasium_name_their_extra(make):
+    with pytest.raises(ImportError) as error:
+        make()
+    assert str(error.value) == 'this needs the package gymnasium: pip install "vbmle[gym]"'
+
+
+@pytest.mark.usefixtures("lean")
+def test_tables_name_their_extra(tmp_path: Path):
+    with pytest.raises(extras.MissingExtra, match=re.escape('pip install "vbmle[experiments]"')):
+        vbmle.models_from_table(tmp_path / "models.csv")
+
+
+def in_lean(code: str) -> subprocess.CompletedProcess[str]:
+    """Run code where no extra is installed."""
+    bare = "import sys, vbmle.common.extras\nvbmle.common.extras.find_spec = lambda package: None\n"
+    return subprocess.run([sys.executable, "-c", bare + code], capture_output=True, text=True, timeout=300)
+
+
+def test_the_command_names_its_extra():
+    done = in_lean("from vbmle.__main__ import main\nmain()")
+    said = 'vbmle: this needs the package typer: pip install "vbmle[experiments]"\n'
+    assert (done.returncode, done.stderr) == (2, said)
+
+
+def test_agents_and_worlds_need_no_extra():
+    done = in_lean(
+        "for package in ('typer', 'rich', 'msgspec', 'polars', 'matplotlib', 'gymnasium', 'jinja2'):\n"
+        "    sys.modules[package] = None\n"
+        "import vbmle\n"
+        "for name in vbmle.__all__:\n"
+        "    if name not in ('Drive', 'PolicyPlayer', 'WorldEnv', 'drive'):\n"
+        "        getattr(vbmle, name)\n"
+        "try:\n"
+        "    vbmle.drive\n"
+        "except ImportError as error:\n"
+        "    print(error)\n"
+    )
+    said = 'this needs the package gymnasium: pip install "vbmle[gym]"\n'
+    assert (done.returncode, done.stdout, done.stderr) == (0, said, "")

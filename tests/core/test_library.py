@@ -1,0 +1,125 @@
+"""The loader of the compiled core: what it picks, and what it says when there is nothing to pick."""
+
+import ctypes
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from vbmle.core import library
+
+ROOT = Path(__file__).parents[2]
+HEADER = ROOT / "core" / "include" / "vbmle.h"
+
+
+@pytest.fixture(autouse=True)
+def _nothing_chosen(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delenv(library.CHOSEN, raising=False)
+
+
+def statuses() -> dict[str, int]:
+    """The statuses that the header defines, by name."""
+    section = HEADER.read_text().partition("---- Statuses")[2].partition("/* ----")[0]
+    return {name: int(number) for name, number in re.findall(r"#define (VB_\w+) (\d+)", section)}
+
+
+def refused(folder: Path, checkout: Path) -> str:
+    """What the loader says, as one line."""
+    with pytest.raises(ImportError) as error:
+        library.load(folder, checkout)
+    assert "\n" not in str(error.value)
+    return str(error.value)
+
+
+def test_package_and_header_speak_the_same_version():
+    found = re.search(r"#define VB_INTERFACE_VERSION (\d+)", HEADER.read_text())
+    assert found
+    assert int(found.group(1)) == library.INTERFACE == library.lib.vb_version()
+
+
+def test_every_status_has_a_text_of_its_own():
+    unknown = library.status_text(-1)
+    texts = [library.status_text(status) for status in statuses().values()]
+    assert "VB_OK" in statuses()
+    assert len(set(texts)) == len(texts)
+    assert unknown not in texts
+
+
+def test_only_a_refused_call_raises():
+    for name, status in statuses().items():
+        if status < library.REFUSED:
+            library.check(status)
+            continue
+        error = MemoryError if name == "VB_OUT_OF_MEMORY" else ValueError
+        with pytest.raises(error, match=re.escape(library.status_text(status))):
+            library.check(status)
+
+
+def test_wide_vectors_where_the_processor_has_them():
+    folder = Path(library.__file__).parent
+    baseline = ctypes.CDLL(str(folder / f"libvbmle{library.ENDING}"))
+    wide = folder / f"libvbmle_wide{library.ENDING}"
+    expected = wide.name if baseline.vb_runs_wide() and wide.exists() else f"libvbmle{library.ENDING}"
+    assert Path(library.load()._name).name == expected
+
+
+@pytest.mark.skipif(not Path("/proc/cpuinfo").exists(), reason="no list of the processor's abilities")
+def test_the_processor_is_asked_rightly():
+    """Against Linux, which lists what the processor can do, under its own names for x86-64-v3."""
+    lists = re.findall(r"^flags\s*:(.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+    second = {"pni", "ssse3", "sse4_1", "sse4_2", "popcnt", "cx16", "lahf_lm"}
+    needed = second | {"avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "abm", "movbe", "xsave"}
+    assert library.lib.vb_runs_wide() == int(bool(lists) and needed <= set(lists[0].split()))
+
+
+def test_a_library_can_be_chosen(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    baseline = Path(library.__file__).with_name(f"libvbmle{library.ENDING}")
+    monkeypatch.setenv(library.CHOSEN, str(baseline))
+    assert library.load()._name == str(baseline)
+    monkeypatch.setenv(library.CHOSEN, str(tmp_path / "none.so"))
+    assert f"{tmp_path / 'none.so'} is missing; VBMLE_LIBRARY must name" in refused(tmp_path, tmp_path)
+
+
+def test_a_missing_library_in_a_checkout(tmp_path: Path):
+    assert refused(tmp_path, ROOT).endswith("is missing; build it with: make core")
+
+
+def test_a_missing_library_in_an_installation(tmp_path: Path):
+    said = refused(tmp_path, tmp_path)
+    assert said.endswith("is missing; install it with: pip install --force-reinstall --no-deps vbmle")
+
+
+def test_a_library_of_another_version(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(library, "INTERFACE", library.INTERFACE + 1)
+    said = refused(Path(library.__file__).parent, ROOT)
+    assert f"speaks version {library.INTERFACE - 1} of the interface" in said
+    assert f"this package version {library.INTERFACE}; build it with: make core" in said
+
+
+def test_a_file_that_is_no_library(tmp_path: Path):
+    (tmp_path / f"libvbmle{library.ENDING}").write_text("not a library")
+    assert "does not load" in refused(tmp_path, ROOT)
+
+
+def test_sources_younger_than_the_library(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    folder = Path(library.__file__).parent
+    source = tmp_path / "core" / "src" / "climbing" / "climb.cpp"
+    source.parent.mkdir(parents=True)
+    source.write_text("")
+    (tmp_path / "core" / "build.py").write_text("")
+    made = (folder / f"libvbmle{library.ENDING}").stat().st_mtime_ns
+
+    os.utime(source, ns=(made, made))
+    library.load(folder, tmp_path)
+    assert capsys.readouterr().err == ""
+
+    os.utime(source, ns=(made + 10**9, made + 10**9))
+    library.load(folder, tmp_path)
+    said = "vbmle: the compiled core is older than its sources; build it with: make core\n"
+    assert capsys.readouterr().err == said
+
+
+def test_a_function_that_the_library_lacks():
+    with pytest.raises(ImportError, match="has no function vb_nonsense; build it with: make core"):
+        library.declare("vb_nonsense", None)

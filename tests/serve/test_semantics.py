@@ -1,0 +1,376 @@
+"""What requests mean: the same again changes nothing, contradictions are refused, what is late counts."""
+
+import asyncio
+import threading
+from pathlib import Path
+from typing import Any
+
+import polars
+import pytest
+from serving import DEPOT, NPZ, Hands, Local, served
+
+from vbmle import TransitionCounts, plan
+from vbmle.serve.npz import npz_bytes
+from vbmle.worlds import riverswim
+
+
+def counted(local: Local) -> tuple[int, ...]:
+    """What must not change when a request is sent again."""
+    state = local.service.loops["depot"].state
+    return (
+        state.seq,
+        state.decisions,
+        state.observations,
+        state.cancelled,
+        state.refusals,
+        len(state.pending),
+    )
+
+
+def counts(local: Local, loop: str) -> TransitionCounts:
+    """What the agent of a loop has learnt from."""
+    agent: Any = local.service.loops[loop].solves.learner.agent
+    return agent.counts
+
+
+def test_the_same_request_gets_the_same_answer(tmp_path: Path):
+    async def test(local: Local) -> dict[str, Any]:
+        await local.make()
+        first = await local.decide(1, "r1")
+        before = counted(local)
+        assert await local.decide(1, "r1") == first
+        both = await asyncio.gather(local.decide(2, "r2"), local.decide(2, "r2"))
+        assert both[0] == both[1]
+        assert counted(local)[1] == before[1] + 1
+        return first
+
+    async def again(local: Local) -> dict[str, Any]:
+        return await local.decide(1, "r1")
+
+    assert served(tmp_path, test) == served(tmp_path, again)
+
+
+@pytest.mark.parametrize(
+    "other", [{"state": 2}, {"state": 1, "allowed": [0]}, {"state": 1, "baseline_action": 0}]
+)
+def test_a_used_request_id_with_another_body_is_a_conflict(tmp_path: Path, other: dict[str, Any]):
+    async def test(local: Local) -> None:
+        await local.make()
+        await local.decide(1, "r1")
+        before = counted(local)
+        answer = await local.post("decisions", {"request_id": "r1", **other})
+        assert answer.status == 409
+        assert "request_id 'r1' was used before" in answer.body["error"]
+        assert counted(local) == before
+
+    served(tmp_path, test)
+
+
+def test_observations_are_counted_once_and_contradictions_refused(tmp_path: Path):
+    async def test(local: Local) -> None:
+        await local.make()
+        told = {"decision_id": (await local.decide(1, "r1"))["decision_id"], "next_state": 2}
+        assert (await local.post("observations", told)).body == {"recorded": 1, "duplicates": 0}
+        await local.rest()
+        before = counted(local)
+        assert (await local.post("observations", told)).body == {"recorded": 0, "duplicates": 1}
+        answer = await local.post("observations", {**told, "next_state": 3})
+        assert answer.status == 409
+        assert "was observed to lead to state 2, not to state 3" in answer.body["error"]
+        assert counted(local) == before
+
+    served(tmp_path, test)
+
+
+def test_many_observations_are_recorded_together_or_not_at_all(tmp_path: Path):
+    async def test(local: Local) -> None:
+        await local.make()
+        names = [(await local.decide(1, f"r{k}"))["decision_id"] for k in range(3)]
+        many = [{"decision_id": name, "next_state": 2} for name in names]
+        wrong = await local.post("observations", [*many, {"decision_id": "d999", "next_state": 2}])
+        assert wrong.status == 422
+        assert wrong.body["error"].startswith("observations[3]: decision_id is 'd999'")
+        twice = await local.post("observations", [*many, {"decision_id": names[0], "next_state": 1}])
+        assert twice.status == 409
+        assert local.service.loops["depot"].state.observations == 0
+        answer = await local.post("observations", [*many, many[0]])
+        assert answer.body == {"recorded": 3, "duplicates": 1}
+
+    served(tmp_path, test)
+
+
+def test_late_and_out_of_order_observations_teach_what_prompt_ones_do(tmp_path: Path):
+    """Estimates depend on counts: two loops, the same outcomes in another order, the same theta in the end."""
+
+    async def test(local: Local) -> None:
+        await local.make(loop="prompt", expire_after=10.0)
+        await local.make(loop="late", expire_after=10.0)
+        outcomes = [(s, t) for s in range(4) for t in (0, 1, 2)]
+        for loop, order in (("prompt", 1), ("late", -1)):
+            told = []
+            for number, (state, following) in enumerate(outcomes):
+                body = {"state": state, "request_id": f"r{number}", "allowed": [1]}
+                name = (await local.post("decisions", body, loop)).body["decision_id"]
+                told.append({"decision_id": name, "next_state": following})
+            if loop == "late":
+                clock.pass_by(1e6)
+                local.service.loops[loop].expire()
+                assert local.service.loops[loop].state.expired == len(outcomes)
+            for item in told[::order]:
+                assert (await local.post("observations", item, loop)).body["recorded"] == 1
+        await local.rest()
+        one, two = (counts(local, name) for name in ("prompt", "late"))
+        assert one.values.tolist() == two.values.tolist()
+        assert one.total == len(outcomes)
+
+    clock = Hands()
+    served(tmp_path, test, clock)
+
+
+def test_a_decision_without_an_outcome_expires_without_being_data(tmp_path: Path):
+    clock = Hands()
+
+    async def test(local: Local) -> None:
+        await local.make(expire_after=60.0)
+        await local.decide(1, "r1")
+        clock.pass_by(59.0)
+        await local.decide(2, "r2")
+        controller = local.service.loops["depot"]
+        controller.expire()
+        assert controller.state.expired == 0
+        clock.pass_by(2.0)
+        controller.expire()
+        assert (controller.state.expired, len(controller.state.pending)) == (1, 1)
+        assert controller.state.observations == 0
+        assert (await local.post("cancel", {"decision_id": "d2"})).status == 200
+
+    served(tmp_path, test, clock)
+
+
+def test_a_clock_that_is_set_back_loses_nothing(tmp_path: Path):
+    clock = Hands()
+
+    async def before(local: Local) -> None:
+        await local.make(expire_after=60.0)
+        await local.play(20)
+        await local.decide(1, "open")
+
+    async def after(local: Local) -> None:
+        controller = local.service.loops["depot"]
+        controller.expire()
+        assert len(controller.state.pending) == 1  # it is waited for, for as long as at first
+        first = await local.decide(2, "later")
+        told = {"decision_id": first["decision_id"], "next_state": 1}
+        assert (await local.post("observations", told)).body["recorded"] == 1
+        clock.ticks += 61.0
+        controller.expire()
+        assert (controller.state.expired, controller.state.observations) == (1, 21)
+        assert (await local.ask("GET", "/v1/loops/depot")).status == 200
+
+    served(tmp_path, before, clock)
+    clock.now -= 10 * 86400.0
+    served(tmp_path, after, clock)
+
+
+def test_cancelled_is_neither_data_nor_waited_for(tmp_path: Path):
+    async def test(local: Local) -> None:
+        await local.make()
+        one, two = [(await local.decide(1, f"r{k}"))["decision_id"] for k in range(2)]
+        assert (await local.post("cancel", {"decision_id": one})).body == {
+            "decision_id": one,
+            "cancelled": True,
+        }
+        before = counted(local)
+        assert (await local.post("cancel", {"decision_id": one})).status == 200
+        late = await local.post("observations", {"decision_id": one, "next_state": 0})
+        assert late.status == 409
+        assert "was cancelled" in late.body["error"]
+        assert counted(local) == before
+        await local.post("observations", {"decision_id": two, "next_state": 0})
+        answer = await local.post("cancel", {"decision_id": two})
+        assert answer.status == 409
+        assert "was observed" in answer.body["error"]
+
+    served(tmp_path, test)
+
+
+def test_in_shadow_the_baseline_acts_and_the_agent_learns(tmp_path: Path):
+    async def test(local: Local) -> None:
+        await local.make(mode="shadow")
+        refused = await local.post("decisions", {"state": 0, "request_id": "r0"})
+        assert refused.status == 422
+        assert "baseline_action is missing" in refused.body["error"]
+        answer = await local.decide(0, "r1", baseline_action=2)
+        assert (answer["action"], answer["mode"]) == (2, "shadow")
+        assert answer["suggested"] == local.service.loops["depot"].solves.policy.actions[0]
+        await local.post("observations", {"decision_id": answer["decision_id"], "next_state": 3})
+        await local.rest()
+        assert counts(local, "depot").total == 1
+        status = (await local.ask("GET", "/v1/loops/depot")).body
+        assert status["baseline_agreement"] in (0.0, 1.0)
+
+    served(tmp_path, test)
+
+
+def test_frozen_keeps_the_policy_and_the_data(tmp_path: Path):
+    async def test(local: Local) -> None:
+        await local.make()
+        await local.play(10)
+        await local.rest()
+        controller = local.service.loops["depot"]
+        assert (await local.post("mode", {"mode": "frozen"})).body == {"mode": "frozen"}
+        version, policy = controller.state.version, controller.solves.policy
+        await local.play(10, seed=1, prefix="more")
+        await local.rest()
+        assert (controller.state.version, controller.solves.policy) == (version, policy)
+        assert controller.state.observations == 20
+        await local.post("mode", {"mode": "live"})
+        await local.rest()
+        assert counts(local, "depot").total == 20
+        before = counted(local)
+        await local.post("mode", {"mode": "live"})
+        assert counted(local) == before
+
+    served(tmp_path, test)
+
+
+def test_an_impossible_outcome_is_refused_and_remembered_once(tmp_path: Path):
+    async def test(local: Local) -> None:
+        await local.make()
+        answer = await local.decide(0, "r1", allowed=[0])
+        told = {"decision_id": answer["decision_id"], "next_state": 3}
+        refused = [await local.post("observations", told) for _ in range(2)]
+        assert [one.status for one in refused] == [422, 422]
+        assert "(s=0, a=0, s'=3) has probability 0" in refused[0].body["error"]
+        assert refused[0].body == refused[1].body
+        state = local.service.loops["depot"].state
+        assert (state.refusals, state.observations, len(state.pending)) == (1, 0, 1)
+        assert (await local.ask("GET", "/v1/loops/depot")).body["verdict"]["level"] == "stop"
+        told["next_state"] = 2  # the report was wrong, and is corrected
+        assert (await local.post("observations", told)).body["recorded"] == 1
+
+    served(tmp_path, test)
+
+
+def test_allowed_actions_are_kept_to_and_the_best_of_them_is_played(tmp_path: Path):
+    async def test(local: Local) -> None:
+        await local.make()
+        await local.play(30)
+        await local.rest()
+        policy = local.service.loops["depot"].solves.policy
+        assert policy.theta is not None
+        Q = plan(DEPOT.mdp, policy.theta).Q
+        for state in range(4):
+            others = [action for action in range(3) if action != policy.actions[state]]
+            answer = await local.decide(state, f"allowed-{state}", allowed=others)
+            assert answer["action"] == others[int(Q[state, others].argmax())]
+            assert await local.decide(state, f"allowed-{state}", allowed=others) == answer
+
+    served(tmp_path, test)
+
+
+def test_models_and_loops_can_be_put_again_but_not_otherwise(tmp_path: Path):
+    async def test(local: Local) -> None:
+        put = [await local.ask("PUT", "/v1/models/depot", content=NPZ) for _ in range(2)]
+        assert [answer.status for answer in put] == [201, 200]
+        assert put[0].body == put[1].body
+        other = npz_bytes(riverswim(4).mdp.save)
+        assert (await local.ask("PUT", "/v1/models/depot", content=other)).status == 409
+        body = {"model": "depot", "agent": "PSRL", "settings": {"seed": 1}}
+        made = [await local.ask("PUT", "/v1/loops/a", body) for _ in range(2)]
+        assert [answer.status for answer in made] == [201, 200]
+        assert made[0].body == made[1].body
+        changed = await local.ask("PUT", "/v1/loops/a", {**body, "settings": {"seed": 2}})
+        assert changed.status == 409
+        assert "exists with settings {'seed': 1}, not {'seed': 2}" in changed.body["error"]
+        both = await asyncio.gather(*(local.ask("PUT", "/v1/loops/b", body) for _ in range(3)))
+        assert sorted(answer.status for answer in both) == [200, 200, 201]
+
+    served(tmp_path, test)
+
+
+def test_decisions_are_answered_while_a_solve_runs(tmp_path: Path):
+    """The solve is held up until the decision has come: it would wait for ever if the decision waited for it."""
+
+    async def test(local: Local) -> None:
+        await local.make()
+        controller = local.service.loops["depot"]
+        learner: Any = controller.solves.learner
+        gate, solve = threading.Event(), learner.solve
+
+        def slow(*arguments: Any) -> Any:
+            gate.wait()
+            return solve(*arguments)
+
+        learner.solve = slow
+        first = await local.decide(1, "r1")
+        await local.post("observations", {"decision_id": first["decision_id"], "next_state": 2})
+        assert controller.state.solving is not None
+        assert (await local.decide(2, "r2"))["policy_version"] == 0
+        gate.set()
+        await local.rest()
+        assert (await local.decide(2, "r3"))["policy_version"] == 1
+
+    served(tmp_path, test)
+
+
+def test_a_failing_agent_keeps_its_loop_alive(tmp_path: Path):
+    async def test(local: Local) -> None:
+        await local.make()
+        agent: Any = local.service.loops["depot"].solves.learner.agent
+        agent.act = lambda state: 1 / 0
+        await local.play(3)
+        await local.rest()
+        body = (await local.ask("GET", "/v1/loops/depot")).body
+        assert body["policy"]["failure"] == "ZeroDivisionError: division by zero"
+        assert body["verdict"]["level"] == "stop"
+
+    served(tmp_path, test)
+
+
+def test_a_replay_says_what_another_agent_would_have_played(tmp_path: Path):
+    async def test(local: Local) -> None:
+        await local.make()
+        await local.play(40)
+        before = counted(local)
+        answer = await local.post("replay", {"agent": "Random", "settings": {"seed": 5}})
+        assert answer.status == 200
+        assert answer.body["decisions"] == 40
+        differing = sum(item["times"] for item in answer.body["differences"])
+        assert answer.body["agreement"] == pytest.approx(1 - differing / 40)
+        wrong = await local.post("replay", {"agent": "VBMLE", "settings": {"search": "x"}})
+        assert wrong.status == 422
+        assert counted(local)[1:] == before[1:]
+
+    served(tmp_path, test)
+
+
+def test_the_export_has_every_decision_and_its_outcome(tmp_path: Path):
+    async def test(local: Local) -> bytes:
+        await local.make()
+        await local.play(10)
+        await local.decide(1, "open")
+        await local.post("cancel", {"decision_id": (await local.decide(1, "undone"))["decision_id"]})
+        return (await local.ask("GET", "/v1/loops/depot/export.parquet")).body
+
+    (tmp_path / "export.parquet").write_bytes(served(tmp_path / "folder", test))
+    table = polars.read_parquet(tmp_path / "export.parquet")
+    assert table["status"].to_list() == ["observed"] * 10 + ["pending", "cancelled"]
+    for row in table.head(10).iter_rows(named=True):
+        reward = DEPOT.mdp.row_reward[row["state"] * 3 + row["action"]]
+        expected = reward * DEPOT.mdp.reward_scale + DEPOT.mdp.reward_offset
+        assert row["reward"] == pytest.approx(expected)
+
+
+def test_the_stream_has_every_event_and_goes_on_where_it_was(tmp_path: Path):
+    async def test(local: Local) -> None:
+        await local.make()
+        await local.play(5)
+        await local.rest()
+        whole = (await local.ask("GET", "/v1/loops/depot/events?follow=false")).body.decode()
+        numbers = [int(line[4:]) for line in whole.splitlines() if line.startswith("id: ")]
+        assert numbers == list(range(1, local.service.loops["depot"].state.seq + 1))
+        rest = await local.ask("GET", "/v1/loops/depot/events?follow=false", headers={"Last-Event-ID": "4"})
+        assert rest.body.decode().count("id: ") == len(numbers) - 4
+
+    served(tmp_path, test)

@@ -1,0 +1,296 @@
+"""Full disk, read-only folder, damaged database, wrong token, two servers, power cut: one clear line, nothing lost."""
+
+import asyncio
+import os
+import shutil
+import socket
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from serving import NPZ, PATIENCE, Answer, Local, Process, audit, process, served
+
+from vbmle.experiments import InputError
+from vbmle.serve.client import Refused
+from vbmle.serve.event_log import DamagedLog
+from vbmle.serve.folder import Folder
+
+TOKEN = "a-token-of-enough-characters"
+
+
+async def some(local: Local) -> None:
+    await local.make()
+    await local.play(10)
+    await local.rest()
+
+
+def refusal(folder: Path, *arguments: str, before: list[str] | None = None) -> str:
+    """The one line with which a server does not start."""
+    server = Process(folder, *arguments, before=before or [])
+    try:
+        assert server.url is None
+        assert server.process.wait(PATIENCE) == 2
+        assert len(server.lines) == 1, server.lines
+        return server.lines[0]
+    finally:
+        server.close()
+
+
+def test_a_full_disk_loses_nothing_and_is_got_over(tmp_path: Path):
+    """SQLite's own limit on pages raises the very error that a full disk does."""
+
+    async def test(local: Local) -> None:
+        await some(local)
+        writer, state = local.service.log._writer, local.service.loops["depot"].state
+        before = (state.decisions, state.observations, state.seq)
+        (pages,) = writer.execute("PRAGMA page_count").fetchone()
+        writer.execute(f"PRAGMA max_page_count = {pages}")
+        answers: list[Answer] = []
+        while not answers or answers[-1].status == 200:
+            assert len(answers) < 1000
+            answers.append(await local.post("decisions", {"state": 1, "request_id": f"full-{len(answers)}"}))
+        assert answers[-1].status == 507
+        assert "the disk is full; free some space" in answers[-1].body["error"]
+        assert answers[-1].headers["retry-after"] == "1"
+        ready = await local.ask("GET", "/readyz")
+        assert (ready.status, "the disk is full" in ready.body["error"]) == (503, True)
+        assert (await local.ask("GET", "/healthz")).status == 200
+        writer.execute("PRAGMA max_page_count = 1000000")
+        while (again := await local.post("decisions", {"state": 1, "request_id": "after"})).status == 503:
+            await asyncio.sleep(0.001)  # the loops are being read from disk
+        assert again.status == 200
+        assert (await local.ask("GET", "/readyz")).status == 200
+        state = local.service.loops["depot"].state
+        assert state.decisions == before[0] + len(answers) - 1 + 1
+        assert state.observations == before[1]
+        for number, answer in enumerate(answers[:-1]):
+            body = {"state": 1, "request_id": f"full-{number}"}
+            assert (await local.post("decisions", body)).body == answer.body
+
+    served(tmp_path, test)
+    audit(tmp_path, "depot")
+
+
+def test_a_folder_that_cannot_be_written_is_refused(tmp_path: Path):
+    folder = tmp_path / "folder"
+    served(folder, some)
+    for path in (folder, folder / "snapshots", *folder.glob("*.db*"), folder / "lock"):
+        path.chmod(0o555 if path.is_dir() else 0o444)
+    bound = "-dac_override,-dac_read_search"
+    as_anyone = ["setpriv", f"--bounding-set={bound}", f"--inh-caps={bound}"] if os.geteuid() == 0 else []
+    try:
+        line = refusal(folder, before=as_anyone)
+    finally:
+        for path in (folder, folder / "snapshots"):
+            path.chmod(0o755)
+    assert line == f"vbmle: cannot write in {folder} (Permission denied); it needs a folder of its own"
+    audit(folder, "depot")
+
+
+def test_a_file_in_place_of_the_folder_is_refused(tmp_path: Path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match=r"cannot write in .*file .*; it needs a folder of its own"):
+        Folder(tmp_path / "file")
+
+
+@pytest.mark.parametrize("place", [0, 5000])
+def test_a_damaged_database_is_refused_in_one_line(place: int, tmp_path: Path):
+    served(tmp_path, some)
+    path = tmp_path / "events.db"
+    content = bytearray(path.read_bytes())
+    content[place : place + 3000] = b"\xa5" * 3000
+    path.write_bytes(content)
+    line = refusal(tmp_path)
+    assert "is damaged" in line
+    assert "restore your last backup of the folder" in line
+    assert path.read_bytes() == content, "nothing was written into it"
+
+
+def test_an_event_that_was_changed_is_noticed(tmp_path: Path):
+    served(tmp_path, some)
+    connection = sqlite3.connect(tmp_path / "events.db")
+    connection.executescript(
+        "DROP TRIGGER events_stay; UPDATE events SET body = replace(body, '\"state\":0', '\"state\":1') WHERE seq = 2"
+    )
+    connection.close()
+    with pytest.raises(DamagedLog, match="event 2 of loop depot is not what was written"):
+        served(tmp_path, some)
+
+
+def test_a_later_format_is_refused(tmp_path: Path):
+    served(tmp_path, some)
+    connection = sqlite3.connect(tmp_path / "events.db")
+    connection.execute("PRAGMA user_version = 99")
+    connection.close()
+    with pytest.raises(InputError, match="has format 99, but this version of vbmle knows formats up to 1"):
+        Folder(tmp_path)
+
+
+def test_a_second_server_on_the_folder_is_refused(tmp_path: Path):
+    with process(tmp_path) as first:
+        line = refusal(tmp_path)
+        number = first.process.pid
+        expected = (
+            f"{tmp_path} is in use by another server (process {number}); stop it, or choose another folder"
+        )
+        assert line == f"vbmle: {expected}"
+        first.client().put_model("depot", NPZ)
+        assert first.stop() == 0
+
+
+def test_a_power_cut_keeps_what_was_answered(tmp_path: Path):
+    """Whatever was appended to the write-ahead log after an answer may be lost, in part or as garbage."""
+    folder, sizes = tmp_path / "folder", []
+
+    async def test(local: Local) -> None:
+        await local.make()
+        local.service.log._writer.execute("PRAGMA wal_autocheckpoint = 0")
+        for number in range(12):
+            await local.decide(number % 4, f"r{number}")
+            sizes.append((folder / "events.db-wal").stat().st_size)
+        shutil.copytree(folder, tmp_path / "cut")
+
+    served(folder, test)
+    cut = tmp_path / "cut"
+    whole = (cut / "events.db-wal").read_bytes()
+    for answered, size in enumerate(sizes, start=1):
+        following = sizes[answered] if answered < len(sizes) else len(whole)
+        for end in {size, (size + following) // 2, max(size, following - 1)}:
+            for tail in (b"", b"\xa5" * 4096):
+                shutil.rmtree(tmp_path / "trial", ignore_errors=True)
+                shutil.copytree(cut, tmp_path / "trial")
+                (tmp_path / "trial" / "events.db-shm").unlink(missing_ok=True)
+                (tmp_path / "trial" / "events.db-wal").write_bytes(whole[:end] + tail)
+                assert audit(tmp_path / "trial", "depot").decisions >= answered
+
+
+def test_a_token_is_needed_everywhere_but_for_health(tmp_path: Path):
+    async def test(local: Local) -> None:
+        paths = ["/", "/metrics", "/openapi.json", "/v1/loops", "/v1/models", "/v1/loops/depot", "/nothing"]
+        for path in paths:
+            without = await local.ask("GET", path)
+            assert without.status == 401
+            assert without.headers["www-authenticate"].startswith("Basic ")
+            wrong = await local.ask("GET", path, headers={"authorization": "Bearer wrong"})
+            assert (wrong.status, "the token is wrong" in wrong.body["error"]) == (401, True)
+            right = await local.ask("GET", path, headers={"authorization": f"Bearer {TOKEN}"})
+            assert right.status != 401
+        basic = await local.ask(
+            "GET", "/v1/loops", headers={"authorization": "Basic OmEtdG9rZW4tb2YtZW5vdWdoLWNoYXJhY3RlcnM="}
+        )
+        assert basic.status == 200
+        for path in ("/healthz", "/readyz"):
+            assert (await local.ask("GET", path)).status == 200
+
+    served(tmp_path, test, token=TOKEN)
+
+
+def test_a_token_by_the_command_line(tmp_path: Path):
+    (tmp_path / "token").write_text(TOKEN + "\n")
+    with process(tmp_path / "folder", "--token-file", str(tmp_path / "token"), "--host", "0.0.0.0") as server:
+        server.url = (server.url or "").replace("0.0.0.0", "127.0.0.1")
+        with pytest.raises(Refused, match="a token is needed"):
+            server.client().put_model("depot", NPZ)
+        assert server.client(TOKEN).put_model("depot", NPZ)["states"] == 4
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (
+            ["--host", "0.0.0.0"],
+            "--host is 0.0.0.0, which others can reach; without a token only this machine",
+        ),
+        (
+            ["--token-file", "no-such-file"],
+            "--token-file: cannot read no-such-file (No such file or directory)",
+        ),
+        (
+            ["--host", "no.such.host.invalid", "--token-file", "TOKEN"],
+            "cannot listen on no.such.host.invalid port",
+        ),
+        (["--token-file", "SHORT"], "has 5 characters; a token needs at least 16 plain ones"),
+    ],
+)
+def test_what_the_command_line_refuses(arguments: list[str], expected: str, tmp_path: Path):
+    (tmp_path / "TOKEN").write_text(TOKEN)
+    (tmp_path / "SHORT").write_text("short")
+    paths = {name: str(tmp_path / name) for name in ("TOKEN", "SHORT")}
+    command = [
+        sys.executable,
+        "-m",
+        "vbmle",
+        "serve",
+        str(tmp_path / "folder"),
+        *(paths.get(a, a) for a in arguments),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+    assert expected in done.stderr
+
+
+def test_a_port_that_is_taken_is_refused(tmp_path: Path):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        command = [sys.executable, "-m", "vbmle", "serve", str(tmp_path), "--port", str(port)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+    assert f"cannot listen on 127.0.0.1 port {port} (Address already in use)" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"host": "localhost:8417"}, 200),
+        ({"host": "127.0.0.1:8417", "origin": "http://127.0.0.1:8417"}, 200),
+        ({"host": "[::1]:8417"}, 200),
+        ({"host": "rebound.example"}, 403),
+        ({"host": "localhost:8417", "origin": "http://evil.example"}, 403),
+        ({"host": "localhost:8417", "origin": "null"}, 403),
+    ],
+)
+def test_pages_of_other_sites_are_refused(headers: dict[str, str], status: int, tmp_path: Path):
+    async def test(local: Local) -> None:
+        answer = await local.ask("GET", "/v1/loops", headers=headers)
+        assert answer.status == status
+
+    served(tmp_path, test)
+
+
+BAD: list[tuple[str, dict[str, Any], int, str]] = [
+    ("decisions", {"body": {"state": 9, "request_id": "r"}}, 422, "state is 9; it needs a whole number from 0 to 3"),
+    ("decisions", {"body": {"state": True, "request_id": "r"}}, 422, "state: Expected int | str, got bool"),
+    ("decisions", {"body": {"state": 1}}, 422, "the body: Object missing required field request_id"),
+    ("decisions", {"body": {"state": 1, "request_id": ""}}, 422, "request_id: Expected str of length >= 1"),
+    ("decisions", {"body": {"state": 1, "request_id": "r", "x": 1}}, 422, "the body: Object contains unknown field x"),
+    ("decisions", {"body": {"state": 1, "request_id": "r", "allowed": []}}, 422, "allowed: Expected array of length"),
+    ("decisions", {"body": {"state": 1, "request_id": "r", "allowed": [0, 7]}}, 422, "allowed[1] is 7; it needs"),
+    ("decisions", {"content": b"{", "headers": {"content-type": "application/json"}}, 422, "the body is not JSON"),
+    ("decisions", {"content": b"{}", "headers": {"content-type": "text/plain"}}, 422, "Content-Type: application/json"),
+    ("observations", {"body": {"decision_id": "d1", "next_state": 0}}, 422, "decision_id is 'd1'; loop depot has made"),
+    ("observations", {"body": [{"decision_id": "d2"}]}, 422, "[0]: Object missing required field next_state"),
+    ("mode", {"body": {"mode": "off"}}, 422, "mode: Invalid enum value 'off'"),
+    ("cancel", {"body": {"decision_id": "d01"}}, 422, "decision_id is 'd01'"),
+    ("replay", {"body": {"agent": "VBMEL"}}, 422, "there is no agent 'VBMEL'; did you mean 'VBMLE'?"),
+    ("replay", {"body": {"agent": "Oracle"}}, 422, "needs the hidden truth"),
+    ("mode", {"content": b"[" * (2**20 + 1), "headers": {"content-type": "application/json"}}, 413, "1048576 bytes"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("what", "request_", "status", "expected"), BAD)
+def test_bad_input_is_refused_in_one_line(
+    what: str, request_: dict[str, Any], status: int, expected: str, tmp_path: Path
+):
+    async def test(local: Local) -> None:
+        await local.make()
+        answer = await local.ask("POST", f"/v1/loops/depot/{what}", **request_)
+        assert (answer.status, "\n" in answer.body["error"]) == (status, False)
+        assert expected in answer.body["error"]
+        assert local.service.loops["depot"].state.length == 1
+
+    served(tmp_path, test)
