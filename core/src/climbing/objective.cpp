@@ -71,14 +71,18 @@ double rounding_error(const Problem& problem, const Workspace& work, double f) {
 }
 
 void add_value_gradient(Planner& planner, const double* p, const Index* policy, const double* V, ValueGradient out) {
+    constexpr Index kTogether = 64;  // transitions
     const Model& model = *planner.model;
+    double scale[kTogether];
     occupancy(planner, p, policy, out.state, out.w);
     for (Index s = 0; s < model.num_states; ++s) {
         if (out.w[s] == 0.0) continue;
-        const Index pair = model.pair(s, policy[s]);
+        const Index pair = model.pair(s, policy[s]), end = model.pair_begin[pair + 1];
         const double weight = out.weight * out.w[s];
-        for (Index i = model.pair_begin[pair]; i < model.pair_begin[pair + 1]; ++i) {
-            model.features.add(i, weight * model.gain(i, V), out.g);
+        for (Index first = model.pair_begin[pair]; first < end; first += kTogether) {
+            const Index last = end - first < kTogether ? end : first + kTogether;
+            for (Index i = first; i < last; ++i) scale[i - first] = weight * model.gain(i, V);
+            add_some(model.features, first, last, scale, out.g);
         }
     }
 }

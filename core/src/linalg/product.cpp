@@ -152,6 +152,16 @@ Total total_of(const double* x, Index n) {
     return found;
 }
 
+void add_rows(ConstMatrix M, const double* scale, double* out) {
+    Index i = 0;
+    for (; i + 4 <= M.rows; i += 4) {  // out is read and written once for four rows
+        const double *one = M[i], *two = M[i + 1], *three = M[i + 2], *four = M[i + 3];
+        const double a = scale[i], b = scale[i + 1], c = scale[i + 2], d = scale[i + 3];
+        for (Index j = 0; j < M.cols; ++j) out[j] += (a * one[j] + b * two[j]) + (c * three[j] + d * four[j]);
+    }
+    for (; i < M.rows; ++i) add_scaled(scale[i], M[i], M.cols, out);
+}
+
 void multiply_rows(ConstMatrix M, const double* v, double* out) {
     Index i = 0;
     for (; i + 4 <= M.rows; i += 4) {

@@ -30,6 +30,9 @@ struct Total {
 };
 Total total_of(const double* x, Index n);
 
+// out += M' scale: rows of M, each times its own number
+void add_rows(ConstMatrix M, const double* scale, double* out);
+
 // out = M v, for M of `out`'s length by `v`'s.
 void multiply_rows(ConstMatrix M, const double* v, double* out);
 
