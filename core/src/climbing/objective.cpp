@@ -99,7 +99,10 @@ void find_slope(const Problem& problem, const Point& at, Workspace& work) {
     }
     if (objective.bias > 0.0) {
         work.planner.lu = at.lu;
-        add_value_gradient(work.planner, at.p, at.policy, at.V, {objective.state, objective.bias, work.visits.data, g});
+        double* own = work.value_gradient.data;
+        fill(own, d, 0.0);
+        add_value_gradient(work.planner, at.p, at.policy, at.V, {objective.state, objective.bias, work.visits.data, own});
+        add_scaled(1.0, own, d, g);
     }
     reduce(problem.set, g, work.slope.data);
     work.size = larger(1.0, largest_size(g, d));

@@ -50,6 +50,7 @@ Workspace make_workspace(Arena& arena, const Model& model, const FeasibleSet& se
     Vector* free_sized[] = {&work.slope, &work.step, &work.multiplier, &work.trial_y, &work.kept, &work.best, &work.rest};
     for (Vector* vector : free_sized) *vector = arena.take<double>(set.num_free);
     work.gradient = arena.take<double>(set.dimension);
+    work.value_gradient = arena.take<double>(set.dimension);
     work.visits = arena.take<double>(model.num_states);
     work.trial_p = arena.take<double>(model.num_transitions);
     work.slack = arena.take<double>(set.most_facets);
