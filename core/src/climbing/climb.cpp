@@ -16,6 +16,9 @@ constexpr int kMostIterations = 300;
 constexpr double kStalledResidual = 1e-8;  // a climb ends here, too, once f no longer rises beyond rounding
 constexpr double kInside[] = {0.99, 0.9, 0.5};  // how much of a start may be kept, the rest the interior point
 constexpr double kTooSteep = 10.0;
+constexpr double kRoughly = 1e-6;   // of the largest possible value: the error of values where a climb begins
+constexpr double kOfRise = 1e-3;    // what f may be off, of what the slope promises
+constexpr double kOfResidual = 1e-3;  // what the slope may be off, of the residual
 constexpr double kHope = 3.0;       // times what the slope promises: more a climb is not expected to win
 constexpr double kNextTo = 1e-2;    // coordinates closer than this are next to each other ...
 constexpr double kNothing = 1e-4;   // ... and this, relative to the objective, is nothing to win there
@@ -72,6 +75,28 @@ double start_inside(const Problem& problem, Point& at, Workspace& work) {
     return evaluate(problem, at, work);
 }
 
+// Values as exact as the next step needs them. Whatever a climb ends with is computed as exactly as sweeps can.
+void choose_precision(const Problem& problem, const State& state, Workspace& work) {
+    const double rest = 1.0 - problem.model.discount, bias = problem.objective.bias;
+    if (work.planner.factors() || bias == 0.0) return;
+    const double for_f = kOfRise * state.rise / bias, for_slope = kOfResidual * work.residual * work.size * rest / bias;
+    const double wanted = smaller(kRoughly / rest, smaller(for_f, for_slope));
+    work.planner.precision = larger(sweep_precision(problem.model.discount), wanted);
+}
+
+// Whether values are as exact as sweeps can. Where they are not, all is computed again at the same point, and the climb
+// goes on.
+bool is_exact(const Problem& problem, Point& at, Workspace& work, State& state) {
+    const double exact = sweep_precision(problem.model.discount);
+    if (work.planner.factors() || problem.objective.bias == 0.0 || work.planner.precision <= exact) return true;
+    work.precision = work.planner.precision = exact;
+    state.f = evaluate_at_p(problem, at, work);
+    state.stalled = 0;
+    find_slope(problem, at, work);
+    judge(problem, at, work);
+    return false;
+}
+
 // Stands at the start, with its slope; false where no start has a finite objective.
 bool begin(const Problem& problem, Point& at, Workspace& work, State& state) {
     fill(work.step.data, work.step.size, kInfinity);
@@ -81,9 +106,14 @@ bool begin(const Problem& problem, Point& at, Workspace& work, State& state) {
     work.gap = kInfinity;
     work.near.of_this_climb = false;
     if (work.surrogate != nullptr) work.surrogate->has_last = false;
+    work.planner.visits_known = false;
+    work.planner.precision = sweep_precision(problem.model.discount);
+    if (!at.evaluated) work.planner.precision = larger(work.planner.precision, kRoughly / (1.0 - problem.model.discount));
+    work.precision = work.planner.precision;
     state.f = start_inside(problem, at, work);
     if (state.f == -kInfinity) return false;
     find_slope(problem, at, work);
+    work.planner.visits_known = true;
     return true;
 }
 
@@ -136,6 +166,7 @@ void assess(const Problem& problem, const Progress& progress, Point& at, Workspa
     const double noise = rounding_error(problem, work, state.f);
     state.stalled = progress.f <= state.f + noise ? state.stalled + 1 : 0;
     state.f = progress.f;
+    work.precision = work.planner.precision;
     find_slope(problem, at, work);
     if (progress.length != 1.0) return;
     judge(problem, at, work);
@@ -148,22 +179,28 @@ Outcome climb(const Problem& problem, Point& at, Workspace& work, const Known& k
     State state;
     if (!begin(problem, at, work, state)) return {-kInfinity, kInfinity, kInfinity, Status::no_start, 0, false};
     if (at.factored) state.f = polish(problem, state.f, kInfinity, at, work);  // with what the last climb left
-    if (work.residual <= work.target) return outcome(state, work, Status::converged);
+    if (work.residual <= work.target && is_exact(problem, at, work, state)) return outcome(state, work, Status::converged);
     for (; state.iteration < kMostIterations; ++state.iteration) {
         find_step(problem, at, work, state);
-        if (Status status; finished(state, work, status)) return outcome(state, work, status);
+        if (Status status; finished(state, work, status)) {
+            if (is_exact(problem, at, work, state)) return outcome(state, work, status);
+            continue;
+        }
         if (is_hopeless(state, at, known)) return {state.f, work.residual, work.gap, Status::stalled, state.iteration, true};
+        choose_precision(problem, state, work);
         const Progress progress = line_search(problem, state.f, state.rise, at, work);
         if (!progress.risen) {
             state.f = progress.f;
-            return outcome(state, work, Status::line_search_failed);
+            if (is_exact(problem, at, work, state)) return outcome(state, work, Status::line_search_failed);
+            continue;
         }
         assess(problem, progress, at, work, state);
-        if (progress.length == 1.0 && work.residual <= work.target) {
+        if (progress.length == 1.0 && work.residual <= work.target && is_exact(problem, at, work, state)) {
             ++state.iteration;
             return outcome(state, work, Status::converged);
         }
     }
+    is_exact(problem, at, work, state);
     judge(problem, at, work);
     return outcome(state, work, Status::out_of_iterations);
 }

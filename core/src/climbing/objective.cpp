@@ -67,7 +67,7 @@ double evaluate_again(const Problem& problem, const Point& at, Workspace& work) 
 double rounding_error(const Problem& problem, const Workspace& work, double f) {
     const double error = 1e-14 * (1.0 + vb::fabs(f));
     if (problem.objective.bias == 0.0 || work.planner.factors()) return error;
-    return error + 2.0 * problem.objective.bias * sweep_precision(problem.model.discount);
+    return error + problem.objective.bias * (work.precision + work.planner.precision);
 }
 
 void add_value_gradient(Planner& planner, const double* p, const Index* policy, const double* V, ValueGradient out) {

@@ -186,6 +186,8 @@ void climb_at(const Problem& problem, Pool& pool, Index k, Workspace& work) {
     Point point = point_at(pool, work, k);
     const Outcome outcome = climb(problem, point, work, known_before(problem, pool, k, work));
     ++pool.climbs;
+    work.planner.precision = sweep_precision(problem.model.discount);
+    work.planner.visits_known = false;
     if (double* own = pool.p[pool.own_evaluations ? k : 0]; point.p != own) {  // the line search exchanged them
         copy(point.p, pool.p.cols, own);
         work.trial_p.data = point.p;
@@ -228,9 +230,10 @@ void try_switch(const Problem& problem, Pool& pool, Switch other, Workspace& wor
     pool.evaluated[scratch] = pool.factored[scratch] = 0;
     Problem held{problem.model, problem.set, problem.objective};
     held.objective.held = true;
-    work.target = work.planner.factors() ? kTarget : kRough;
+    const double target = work.target;
+    if (!work.planner.factors()) work.target = kRough;
     climb_at(held, pool, scratch, work);
-    work.target = kTarget;
+    work.target = target;
     climb_at(problem, pool, scratch, work);
     admit(pool);
     crown(pool);

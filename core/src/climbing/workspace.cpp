@@ -40,6 +40,7 @@ ProductWork make_product_work(Arena& arena, const Model& model, const FeasibleSe
 Workspace make_workspace(Arena& arena, const Model& model, const FeasibleSet& set, bool factors) {
     Workspace work;
     work.planner = make_planner(arena, model, factors);
+    if (!factors) work.target = kSweptTarget;
     work.qp = make_qp_work(arena, set.most_free, set.most_facets);
     if (model.features.is_dense()) {
         work.near = make_near_facets(arena, set);

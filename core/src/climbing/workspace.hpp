@@ -6,7 +6,8 @@
 
 namespace vb {
 
-inline constexpr double kTarget = 1e-10;  // the residual that is promised
+inline constexpr double kTarget = 1e-10;       // the residual at which a climb ends
+inline constexpr double kSweptTarget = 1e-9;   // the same where sweeps compute values, whose error is no less
 inline constexpr Index kChunk = 256;  // observed transitions taken at a time
 
 // For one block of dense features.
@@ -56,6 +57,7 @@ struct Workspace {
     Vector seen_p, seen_n;  // (kChunk,)
     Surrogate* surrogate = nullptr;  // for models whose plans cost most (surrogate.hpp), or null
     double target = kTarget;  // the residual at which a climb ends
+    double precision = 0.0;   // of the value in f at hand, where sweeps computed it
     double size = 1.0;      // max(1, |gradient|)
     double residual = 1.0;  // relative KKT residual at the point
     double gap = 0.0;
