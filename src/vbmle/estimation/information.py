@@ -15,7 +15,7 @@ from vbmle.model.mdp import LinearMixtureMDP
 
 
 class Information:
-    """Tells when the log-determinant of a block's information has grown enough to decide anew.
+    """Says when the log-determinant of a block's information has grown enough to decide again.
 
     Enough is log 2, the usual doubling, or log 2 for every five free coordinates of the block if that is more:
     in many dimensions the determinant doubles with nearly every observation, though nothing is known twice as
@@ -29,7 +29,7 @@ class Information:
 
     @property
     def due(self) -> bool:
-        """Whether to decide anew."""
+        """Whether to decide again."""
         return self._core.due
 
     def snapshot(self) -> Snapshot:

@@ -1,4 +1,4 @@
-"""Base models as they come: rows that sum to 1 up to rounding, models by name, axes in another order."""
+"""Base models as users have them: rows that sum to 1 up to rounding, models by name, axes in another order."""
 
 from __future__ import annotations
 
