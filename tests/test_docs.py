@@ -3,6 +3,7 @@
 import ast
 import doctest
 import functools
+import importlib
 import importlib.util
 import inspect
 import json
@@ -57,6 +58,43 @@ def test_examples_run_as_they_stand(page: Path, tmp_path: Path):
     command = [sys.executable, "-c", "\n".join(blocks)]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
+
+
+def is_there(dotted: str) -> bool:
+    """Whether a dotted name leads to something: a module, or what is in one."""
+    parts = dotted.split(".")
+    for k in range(len(parts), 0, -1):
+        try:
+            found: Any = importlib.import_module(".".join(parts[:k]))
+        except ImportError:
+            continue
+        for part in parts[k:]:
+            if not hasattr(found, part):
+                return False
+            found = getattr(found, part)
+        return True
+    return False
+
+
+PAGES = [*sorted(DOCS.rglob("*.md")), DOCS.parent / "README.md", DOCS.parent / "CONTRIBUTING.md"]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_pages_name_only_what_exists(page: Path):
+    text = page.read_text()
+    assert [name for name in re.findall(r"`(vbmle(?:\.\w+)+)\b", text) if not is_there(name)] == []
+    files = re.findall(
+        r"\b((?:src|tests|examples|core|vbmle|agents|estimation|planning)/[\w/.-]+\.\w+)", text
+    )
+    homes = [DOCS.parent / folder for folder in ("", "src", "src/vbmle")]
+    assert [name for name in files if not any((home / name).exists() for home in homes)] == []
+
+
+def test_a_name_that_is_gone_is_noticed():
+    assert is_there("vbmle.agents.uclk.published_sweeps")
+    assert is_there("vbmle.VBMLE.act")
+    assert not is_there("vbmle.agents.uclk.no_such_function")
+    assert not is_there("vbmle.no_such_module.function")
 
 
 NAMES = re.findall(r"^::: (\S+)", (DOCS / "api.md").read_text(), re.MULTILINE)

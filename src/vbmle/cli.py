@@ -79,10 +79,10 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
-Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Where records are.")]
+Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Where the records are.")]
 Out = Annotated[Path, typer.Option(metavar="DIR", help="Where records, figures, tables and the page go.")]
 Spec = Annotated[Path, typer.Argument(metavar="SPEC.toml", help="Worlds, agents, trials and horizon.")]
-Dask = Annotated[str | None, typer.Option(metavar="ADDRESS", help="A running dask cluster in their place.")]
+Dask = Annotated[str | None, typer.Option(metavar="ADDRESS", help="A running dask cluster to use instead.")]
 Trials = Annotated[int | None, typer.Option(metavar="N", help="Trials of every agent in every world.")]
 Horizon = Annotated[int | None, typer.Option(metavar="T", help="Steps in each trial.")]
 Jobs = Annotated[int | None, typer.Option(metavar="N", help="Processes; by default one per processor.")]
@@ -97,7 +97,7 @@ def _show_version(wanted: bool) -> None:
 
 
 Version = Annotated[
-    bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and leave.")
+    bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
 ]
 
 
@@ -116,7 +116,7 @@ def paper(
     trials: Trials = None,
     horizon: Horizon = None,
 ) -> None:
-    """Run what the paper shows and what its reviewers asked; ends in DIR/report.html. Run again to resume."""
+    """Run what the paper shows and what its reviewers asked for; ends in DIR/report.html. Run again to resume."""
     from vbmle.experiments.suites.paper import experiments
 
     if not _nothing_to_do(planned := experiments(quick, trials, horizon), out):
@@ -153,7 +153,7 @@ def study(
     out: Out = Path("study"),
     jobs: Jobs = None,
 ) -> None:
-    """Run what the maximiser and the bias do to regret; ends in DIR/summary.md. Run again to resume."""
+    """Measure what the maximiser and the bias do to regret; ends in DIR/summary.md. Run again to resume."""
     from vbmle.experiments.suites import study as plan
     from vbmle.report.pages.study_page import write
 
@@ -225,7 +225,7 @@ def bench(
     ] = Path("bench"),
     quick: Annotated[bool, typer.Option("--quick", help="Every row from few steps: a first look.")] = False,
 ) -> None:
-    """Measure the speed table: ratios of what takes turns in one run, with the targets beside them."""
+    """Measure speed, as ratios of things that take turns in one run, with targets."""
     from vbmle.bench.launch import launch
 
     code = launch(out, quick)
@@ -244,7 +244,7 @@ def play(
     theta: Annotated[str | None, typer.Option(metavar="W", help="Its true weights, as in .2,.3,.5.")] = None,
     show: Annotated[bool, typer.Option("--open/--no-open", help="Open the page in the browser.")] = True,
 ) -> None:
-    """Write the playground: one offline page on which a bias towards value can be seen at work."""
+    """Write the playground: one offline page that shows a bias towards value at work."""
     import webbrowser
 
     from vbmle.play import write
@@ -265,9 +265,9 @@ def serve(
         Path, typer.Argument(metavar="FOLDER", help="Where everything is kept; made if missing.")
     ],
     host: Annotated[
-        str, typer.Option(metavar="H", help="Where to listen; elsewhere needs a token.")
+        str, typer.Option(metavar="H", help="Where to listen; other machines need a token.")
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(metavar="N", help="0 takes any that is free.")] = 8417,
+    port: Annotated[int, typer.Option(metavar="N", help="The port; 0 takes any free one.")] = 8417,
     token_file: Annotated[
         Path | None, typer.Option(metavar="F", help="A file with the token that every request must bring.")
     ] = None,
@@ -280,7 +280,7 @@ def serve(
 
 @app.command()
 def agents() -> None:
-    """List the agents: settings with their defaults, and what each is."""
+    """List the agents, with their settings and defaults."""
     from vbmle.experiments import catalogue
 
     for name, maker in catalogue.agents().items():
@@ -294,7 +294,7 @@ def worlds(
         typer.Option(metavar="NAME FILE.png", help="Draw a world with its best policy and value."),
     ] = None,
 ) -> None:
-    """List the worlds: settings with their defaults, and what each is; or draw one."""
+    """List the worlds, with their settings and defaults, or draw one."""
     from vbmle.experiments import catalogue
 
     if draw is not None:

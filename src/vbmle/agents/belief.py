@@ -1,4 +1,4 @@
-"""What an agent believes of theta: the posterior, from its counts and a prior.
+"""What an agent believes about theta: the posterior, from its counts and a prior.
 
 Where theta is one of d candidates, that is a probability for each. For mixtures the prior is uniform on P and the
 summary is the mean and an interval of 90% of each weight, from draws of `vbmle.agents.posterior`.

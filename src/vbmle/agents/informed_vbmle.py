@@ -57,7 +57,7 @@ MULTIPLES = (0.0, 0.1, 0.3, 1.0, 3.0)
 
 
 INFORMED_UPDATES = ("every-step", "tenth", "doubling")
-"""When to decide anew: each time, or when information has grown by a tenth, or doubled."""
+"""When to decide again: each time, or when information has grown by a tenth, or doubled."""
 
 TENTH = 1.1
 
@@ -93,9 +93,9 @@ class InformedVBMLE(ModelAgent):
     multiples : sequence of float, default (0.0, 0.1, 0.3, 1.0, 3.0)
         The biases that propose, as multiples of log(1 + t) per range of the reward; each at least 0, and 0 is maximum
         likelihood.
-    update : {"tenth", "doubling", "every-step"}, default "tenth"
-        When to decide anew: when the information about what was observed has grown by a tenth, when it has doubled, or
-        in every step.
+    update : {"every-step", "tenth", "doubling"}, default "tenth"
+        When to decide again: at every step, or when the information about what was observed has grown by a tenth, or
+        has doubled; in between the policy in force is played.
     draws : int, default 12
         Draws from the posterior to judge by; at least 1.
     fresh : int, default 2

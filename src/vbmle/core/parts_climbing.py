@@ -144,7 +144,7 @@ class Probe:
         self.hessian = seen("hessian", fields.num_squares)
 
     def value(self, objective: Objective, theta: Floats, held: bool = False) -> float:
-        """f; held: with the value of the policy at hand."""
+        """f; held: with the value of the current policy."""
         f, given = c_double(), floats(theta, self.model.dimension)
         check(_evaluate(self._owner.address, objective, int(held), given, byref(f)))
         return f.value

@@ -65,7 +65,7 @@ def _small(block: Block) -> bool:
 
 
 def block_vertices(block: Block) -> Floats:
-    """All vertices of a block, as rows of y; none where they cannot be told apart."""
+    """All vertices of a block, as rows of y; none where they cannot be distinguished."""
     if block.dimension == 0:
         return np.zeros((0, 0))
     if block.is_simplex:

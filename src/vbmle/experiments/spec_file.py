@@ -54,7 +54,7 @@ def read(path: Path, **changes: int | None) -> Experiment:
             raise InputError(f"{path}: {key} is missing; {_example(key)}")
     name = content.get("name", path.stem)
     if not isinstance(name, str) or not name.strip():
-        raise InputError(f"{path}: name is {name!r}; it needs a text")
+        raise InputError(f"{path}: name is {name!r}; it needs a string")
     where = f"{path}: record"
     record = Recording(**fit(where, "record", Recording, _table(where, content.get("record", {}))))
     own_parts.look_in(path.parent, Path.cwd())

@@ -65,7 +65,7 @@ class LinearMixtureMDP:
         Map rewards linearly to [0, 1] instead of refusing others. Planning and estimation then work with the mapped
         reward, r = (user's r - reward_offset) / reward_scale; regret is reported in the user's units.
     allowed : (S, A) boolean array, optional
-        The actions that may be taken; all by default. A state needs at least one. What is said of other pairs is
+        The actions that may be taken; all by default. A state needs at least one. Other pairs are
         ignored: their rewards may be NaN.
     state_names : sequence of str, optional
         What states are called in messages; `act` and `observe` of agents take names too.
@@ -408,12 +408,12 @@ class LinearMixtureMDP:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a model written by `save`; ValueError names the file when it is damaged or foreign."""
-        parts, told = model_file.read(path, DOMAINS)
+        parts, units = model_file.read(path, DOMAINS)
         try:
             self = cls._build(**parts)
         except UNREADABLE as error:
             raise model_file.damaged(path, error) from error
-        self.reward_offset, self.reward_scale = told
+        self.reward_offset, self.reward_scale = units
         return self
 
     def __repr__(self) -> str:

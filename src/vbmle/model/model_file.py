@@ -85,10 +85,10 @@ def read(
     """What a model is built from, and the offset and scale of its rewards; ValueError where the file is damaged."""
     arrays, meta = load_npz(path, FORMATS, "a model written by LinearMixtureMDP.save")
     try:
-        told = saved_model.read(arrays, meta, domains)
+        found = saved_model.read(arrays, meta, domains)
     except UNREADABLE as error:
         raise damaged(path, error) from error
-    parts = told._asdict()
+    parts = found._asdict()
     return parts, (parts.pop("reward_offset"), parts.pop("reward_scale"))
 
 

@@ -1,4 +1,4 @@
-"""Base models as they come: rows that sum to 1 up to rounding, models by name, axes in another order, twins."""
+"""Base models as users have them: rows that sum to 1 up to rounding, models by name, axes in another order, twins."""
 
 from __future__ import annotations
 

@@ -105,7 +105,7 @@ def plan(mdp: LinearMixtureMDP, theta: ArrayLike, tolerance: float = 1e-8, metho
     Raises
     ------
     ValueError
-        If theta is not feasible, with the amount and the place, or a setting is out of range.
+        If theta is not feasible (the message says by how much and where), or a setting is out of range.
 
     Examples
     --------
@@ -202,7 +202,7 @@ def make_planner(mdp: LinearMixtureMDP) -> Planner:
 
 
 def uses_factors(mdp: LinearMixtureMDP) -> bool:
-    """Whether whoever plans again and again keeps (S, S) factors of I - gamma P, or sweeps.
+    """Whether to keep (S, S) factors of I - gamma P, when planning again and again, or to sweep.
 
     Factors cost S^3 whatever the pattern, sweeps a policy's transitions over 1 - gamma. Models with sparse features
     need factors for the curvature of the value, as long as they fit.
@@ -233,7 +233,7 @@ def value_iteration(
     Raises
     ------
     ValueError
-        If theta is not feasible, with the amount and the place, or a setting is out of range.
+        If theta is not feasible (the message says by how much and where), or a setting is out of range.
 
     Examples
     --------
@@ -277,7 +277,7 @@ def evaluate(mdp: LinearMixtureMDP, theta: ArrayLike, policy: ArrayLike) -> Floa
     Raises
     ------
     ValueError
-        If theta is not feasible, with the amount and the place, or a setting is out of range.
+        If theta is not feasible (the message says by how much and where), or a setting is out of range.
 
     Examples
     --------
