@@ -19,7 +19,7 @@ from vbmle.agents.base import ModelAgent, OnImpossible, require_convex
 from vbmle.agents.decision import Decision
 from vbmle.agents.informed_vbmle import reward_range
 from vbmle.agents.posterior import MOST_DRAWS, MOST_THINNING, Sampler, sampler_for
-from vbmle.agents.triggers import UPDATES, EveryObservation, InformationDoubled, Update
+from vbmle.agents.triggers import UPDATES, EveryObservation, InformationGrown, Update
 from vbmle.common.validation import Floats, Ints, at_most, index, non_negative, one_of
 from vbmle.estimation.forgetting import Forget
 from vbmle.model.mdp import LinearMixtureMDP
@@ -59,7 +59,7 @@ class FeelGoodSampling(ModelAgent):
             forget=forget,
         )
         self._sampler: Sampler = sampler_for(mdp, thinning)
-        self._trigger = InformationDoubled(mdp, ridge=1.0) if update == "doubling" else EveryObservation()
+        self._trigger = InformationGrown(mdp, ridge=1.0) if update == "doubling" else EveryObservation()
         self._planner = make_planner(mdp)
         self._theta: Floats = np.array(mdp.polytope.interior)
         self._policy: Ints = mdp.allowed.argmax(axis=1)  # the first allowed action

@@ -15,12 +15,16 @@ This agent is ours: no paper has it, and no regret bound is known for it. The bi
 the ratio is Russo and Van Roy's (2014), over stationary policies as in Hao and Lattimore (2022), with information about
 theta in place of information about the optimum. What it has by construction: where all biases propose one policy,
 that is played; and a proposal that all draws agree is optimal is never passed over for one that loses.
+
+By default it decides anew when the information about what was observed has grown by a tenth, and keeps to its policy
+in between: an exploration that is begun is carried through, and a step costs little more than one of VBMLE.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Annotated
 
 import numpy as np
 
@@ -29,9 +33,19 @@ from vbmle.agents.base import ModelAgent, OnImpossible, require_convex
 from vbmle.agents.decision import Decision
 from vbmle.agents.information_ratio import PosteriorDraws
 from vbmle.agents.posterior import MOST_DRAWS, MOST_THINNING
+from vbmle.agents.triggers import InformationGrown
 from vbmle.common import saved_checks
 from vbmle.common.files import Snapshot
-from vbmle.common.validation import Floats, Ints, at_most, index, non_negative, positive_integer
+from vbmle.common.validation import (
+    Among,
+    Floats,
+    Ints,
+    at_most,
+    index,
+    non_negative,
+    one_of,
+    positive_integer,
+)
 from vbmle.estimation.candidates import make_solver
 from vbmle.estimation.forgetting import Forget
 from vbmle.estimation.maximiser import goal
@@ -39,6 +53,12 @@ from vbmle.model.mdp import LinearMixtureMDP
 
 MULTIPLES = (0.0, 0.1, 0.3, 1.0, 3.0)
 """Of log(1 + t): the biases that propose."""
+
+
+INFORMED_UPDATES = ("every-step", "tenth", "doubling")
+"""When to decide anew: each time, or when information has grown by a tenth, or doubled."""
+
+TENTH = 1.1
 
 
 class Proposers:
@@ -66,6 +86,8 @@ class InformedVBMLE(ModelAgent):
     """VBMLE without a knob: several biases propose policies, and the least information ratio decides.
 
     multiples : of log(1 + t), the biases that propose; 0 is maximum likelihood.
+    update : when to decide anew: "tenth", when the information about what was observed has grown by a tenth;
+        "doubling", when it has doubled; or "every-step".
     draws : from the posterior, to judge by; `fresh` of them are replaced for each observation, as far as there was
         anything to judge. thinning : see `PSRL`.
     """
@@ -77,6 +99,7 @@ class InformedVBMLE(ModelAgent):
         self,
         mdp: LinearMixtureMDP,
         multiples: Sequence[float] = MULTIPLES,
+        update: Annotated[str, Among(INFORMED_UPDATES)] = "tenth",
         draws: int = 12,
         fresh: int = 2,
         thinning: int = 10,
@@ -92,6 +115,7 @@ class InformedVBMLE(ModelAgent):
         super().__init__(
             mdp,
             multiples=weights,
+            update=one_of("update", update, INFORMED_UPDATES),
             draws=at_most("draws", draws, MOST_DRAWS),
             fresh=positive_integer("fresh", fresh),
             thinning=at_most("thinning", thinning, MOST_THINNING),
@@ -104,6 +128,8 @@ class InformedVBMLE(ModelAgent):
         self._objective = goal(self.counts, ridge=1.0)
         self._range = reward_range(mdp)
         self._chosen = 0
+        if update != "every-step":
+            self._trigger = InformationGrown(mdp, ridge=1.0, factor=TENTH if update == "tenth" else 2.0)
 
     def _check(self, snapshot: Snapshot) -> None:
         super()._check(snapshot)

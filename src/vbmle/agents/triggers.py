@@ -2,11 +2,13 @@
 
     EveryStep              whenever it is asked, once for each observation and state
     EveryObservation       once after each observation, whatever the state
-    InformationDoubled     when the information about what was observed has doubled (`vbmle.estimation.information`)
+    InformationGrown       when the information about what was observed has doubled, or grown by another factor
+                           (`vbmle.estimation.information`)
     VisitsDoubled          when the pair about to be played was seen as often since the last decision as before it
     LogDeterminantDoubled  when the determinant of some regression has doubled
 
 The setting `update` names the choice: "every-step", or "doubling" in the sense of the agent's paper.
+`InformedVBMLE` also has "tenth": when the information has grown by a tenth.
 """
 
 from __future__ import annotations
@@ -90,11 +92,11 @@ class EveryObservation(Trigger):
         self._due = bool(snapshot["due"])
 
 
-class InformationDoubled(Trigger):
-    """Due when the log-determinant of a block's information has grown enough since the last decision."""
+class InformationGrown(Trigger):
+    """Due when the determinant of a block's information has grown by the factor since the last decision."""
 
-    def __init__(self, mdp: LinearMixtureMDP, ridge: float) -> None:
-        self._information = Information(mdp, ridge)
+    def __init__(self, mdp: LinearMixtureMDP, ridge: float, factor: float = 2.0) -> None:
+        self._information = Information(mdp, ridge, factor)
 
     def seen(self, transition: int) -> None:
         self._information.add(transition)

@@ -18,7 +18,7 @@ from vbmle.agents import decision
 from vbmle.agents.base import ModelAgent, OnImpossible, require_convex
 from vbmle.agents.bias import Bias, BiasSchedule
 from vbmle.agents.decision import Decision
-from vbmle.agents.triggers import UPDATES, InformationDoubled, Update
+from vbmle.agents.triggers import UPDATES, InformationGrown, Update
 from vbmle.agents.tuning import BIAS_SCALE
 from vbmle.common.files import Snapshot
 from vbmle.common.validation import Among, Floats, Ints, index, non_negative, one_of
@@ -110,7 +110,7 @@ class VBMLE(ModelAgent):
             forget=forget,
         )
         if update == "doubling":
-            self._trigger = InformationDoubled(mdp, ridge)
+            self._trigger = InformationGrown(mdp, ridge)
         solver = self._solver = make_solver(
             mdp, places=1 if search == "local" else POOL, seed=self.settings["seed"]
         )
