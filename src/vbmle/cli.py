@@ -111,6 +111,9 @@ def main(context: typer.Context, version: Version = False) -> None:
 @app.command()
 def paper(
     quick: Annotated[bool, typer.Option("--quick", help="Few trials and steps: a first look.")] = False,
+    thorough: Annotated[
+        bool, typer.Option("--thorough", help="Thousands of worlds, T to 100,000: hours.")
+    ] = False,
     out: Out = Path("paper"),
     jobs: Jobs = None,
     trials: Trials = None,
@@ -119,7 +122,12 @@ def paper(
     """Run what the paper shows and what its reviewers asked; ends in DIR/report.html. Run again to resume."""
     from vbmle.experiments.suites.paper import experiments
 
-    _run(experiments(quick, trials, horizon), out, _home(jobs))
+    if quick and thorough:
+        raise InputError("--quick and --thorough are both given; leave one out")
+    failures = _records(experiments(quick, trials, horizon, thorough), out, _home(jobs))
+    _report(out)
+    _verdicts(out)
+    _name(failures)
 
 
 @app.command()
@@ -364,6 +372,14 @@ def _name(failures: Sequence[str]) -> None:
         more = len(failures) - FAILURES_SHOWN
         _say(f"vbmle: {len(failures)} trials failed{f', {more} more than shown' if more > 0 else ''}")
         raise typer.Exit(FAILED)
+
+
+def _verdicts(folder: Path) -> None:
+    """What the records say about the paper's claims, a line each."""
+    from vbmle.report.verdicts import read
+
+    for verdict in read(folder):
+        print(f"{verdict.title}: {verdict.outcome}. {verdict.sentence}")
 
 
 def _report(folder: Path) -> None:
