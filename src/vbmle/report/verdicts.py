@@ -17,6 +17,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 from vbmle.common.files import whole_or_absent
 from vbmle.experiments.stopping import Comparison
@@ -89,11 +90,13 @@ def read(folder: Path) -> list[Verdict]:
     kept = json.loads(path.read_text()) if path.exists() else {}
     if kept.get("format") != FORMAT:
         return []
+    found: list[dict[str, Any]] = kept["verdicts"]
     numbers = ("estimate", "low", "high")
-    return [
-        Verdict(**{k: math.nan if k in numbers and v is None else v for k, v in found.items()})
-        for found in kept["verdicts"]
-    ]
+    return [Verdict(**verdict | {k: _number(verdict[k]) for k in numbers}) for verdict in found]
+
+
+def _number(value: float | None) -> float:
+    return math.nan if value is None else value
 
 
 def _without_nan(value: object) -> object:
@@ -335,7 +338,7 @@ def _growth(worlds: Sequence[WorldRuns], dimensions: Sequence[WorldRuns]) -> Ver
     rows += in_d
     agent = next(iter(worlds[0].agents))
     parts = [f"T^{_shown(found)} on the {label}" for label, found in last.items()]
-    first_in_d = [row for row in in_d if row["agent"] == agent]
+    first_in_d = [row for row in in_d if row["agent"] == agent and not math.isnan(_of(row).value)]
     more = [
         f"d^{_shown(_of(row))} on the {row['world']} ({row['from']} to {row['to']})" for row in first_in_d
     ]

@@ -84,17 +84,30 @@ class Size(NamedTuple):
     other_trials: int
     other_steps: int
     cost_steps: int
+    cost_states: tuple[int, ...]
     growth: GrowthSize
     choices: int = 0
     """Trials of what the paper leaves open; 0: not run."""
 
 
-QUICK = Size(((4,), (4,), (3,)), 2, 60, 2, 100, 2, 40, 10, paper_growth.QUICK)
-FULL = Size(((100, 200, 400), (100, 200, 400), (50, 100)), 20, 500, 60, 2500, 10, 600, 60, paper_growth.FULL)
-THOROUGH = Size(
-    ((100, 200, 400, 800, 1600, 3200), (100, 200, 400, 800, 1600, 3200), (100, 200, 400)),
-    *(20, 500, 200, 2500, 20, 600, 60),
-    paper_growth.THOROUGH,
+QUICK = Size(((4,), (4,), (2,)), 2, 60, 2, 100, 2, 40, 10, (5, 15, 45), paper_growth.QUICK)
+FULL = Size(
+    ((100, 200, 400), (100, 200, 400), (50, 100)),
+    20,
+    500,
+    60,
+    2500,
+    10,
+    600,
+    60,
+    (5, 15, 45, 100),
+    paper_growth.FULL,
+)
+THOROUGH = FULL._replace(
+    looks=((100, 200, 400, 800, 1600, 3200), (100, 200, 400, 800, 1600, 3200), (100, 200, 400)),
+    long_trials=200,
+    other_trials=20,
+    growth=paper_growth.THOROUGH,
     choices=100,
 )
 
@@ -176,7 +189,7 @@ def _costs(size: Size) -> list[Experiment]:
     """One of S, A and d grows; few steps, because what is asked for is the cost of one."""
     agents = {name: AGENTS[name] for name in (VBMLE, APPROXIMATE, LIKELIHOOD, UCLK)}
     grown = {
-        "states": {f"S = {n}": random_network(n, 4, 10) for n in (5, 15, 45, 100)},
+        "states": {f"S = {n}": random_network(n, 4, 10) for n in size.cost_states},
         "actions": {f"A = {n}": random_network(15, n, 10) for n in (2, 4, 8, 16)},
         "dimension": {f"d = {n}": random_network(15, 4, n) for n in (5, 10, 20, 40)},
     }
