@@ -84,7 +84,7 @@ class WorldEnv(gymnasium.Env[Any, Any]):
         self.observation_space = gymnasium.spaces.Discrete(world.mdp.num_states)
         self.action_space = gymnasium.spaces.Discrete(world.mdp.num_actions)
         self._rewards = rewards(world.mdp)
-        self._state = 0
+        self._state = -1  # reset comes first
         self._last = ""
 
     def reset(
@@ -115,6 +115,8 @@ class WorldEnv(gymnasium.Env[Any, Any]):
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         mdp, state = self.world.mdp, self._state
+        if state < 0:
+            raise ValueError("step was called before reset; call reset first, for the first state")
         if isinstance(action, np.ndarray) and action.size == 1:
             action = action.reshape(())[()]
         action = validation.index("action", action, mdp.num_actions)

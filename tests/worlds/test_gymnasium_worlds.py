@@ -207,7 +207,7 @@ def test_the_cliff_splits_its_start_and_nothing_else():
     assert rewards(mdp)[mdp.transitions.find(36, 1, 48)] == pytest.approx(-100.0)
     assert rewards(mdp)[mdp.transitions.find(36, 1, 36)] == pytest.approx(-1.0)
     V = plan(mdp, world.theta).V
-    assert V[48] == V[36]  # versions behave alike
+    assert V[48] == pytest.approx(V[36], rel=1e-14)  # versions behave alike, up to the order of a sum
 
 
 def test_wind_drives_the_walker_from_the_edge():

@@ -18,13 +18,15 @@ from numpy.typing import ArrayLike
 from vbmle.agents.decision import Decision
 from vbmle.agents.triggers import EveryStep, Trigger
 from vbmle.agents.tuning import Knob
-from vbmle.common.files import Snapshot, load_npz, save_npz
+from vbmle.common import saved_checks
+from vbmle.common.files import Snapshot, field, load_npz, save_npz
 from vbmle.common.validation import Among, Ints, index, one_of
 from vbmle.estimation.counts import ImpossibleTransition, TransitionCounts
 from vbmle.estimation.forgetting import Forget, ForgettingCounts
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.model.widening import widened
 from vbmle.model.world import World
+from vbmle.planning.planner import require_policy
 
 if TYPE_CHECKING:
     from vbmle.agents.belief import Belief
@@ -93,6 +95,13 @@ class Agent(ABC):
         if isinstance(state, str):
             return self._act_by_name(state)
         return int(self.policy[index("state", state, self.mdp.num_states)])
+
+    def _require_transition(self, state: Any, action: Any, next_state: Any) -> None:
+        """Refuse what is out of range: for agents that keep no counts, which would."""
+        state, action, next_state = self._numbers(state, action, next_state)
+        index("state", state, self.mdp.num_states)
+        index("action", action, self.mdp.num_actions)
+        index("next_state", next_state, self.mdp.num_states)
 
     def _act_by_name(self, state: str) -> int | str:
         action: int = self.act(self.mdp.state_number(state))
@@ -192,20 +201,52 @@ class Agent(ABC):
         return found
 
     def restore(self, snapshot: Snapshot) -> None:
-        """Continue from a snapshot of an agent with the same settings."""
+        """Continue from a snapshot of an agent with the same settings; ValueError names the field that does not fit."""
+        own = {name.lstrip("_") for name in self._saved()}
+        parts = self._parts()
+        for key in snapshot:
+            if key not in own and key.split(".")[0] not in parts:
+                raise ValueError(f"{type(self).__name__} has no {key[:40]!r}")
+        fresh = {name: array for name, array in self.snapshot().items() if name in own}
+        saved_checks.require_like("", {name: snapshot[name] for name in own if name in snapshot}, fresh)
+        self._check(snapshot)
         for name in self._saved():
             value, kept = getattr(self, name), snapshot[name.lstrip("_")]
             if isinstance(value, np.ndarray):
                 value[...] = kept  # in place: it may be a view of the core's memory
             else:
                 setattr(self, name, type(value)(kept))
-        for name, part in self._parts().items():
+        for name, part in self._in_order(parts):
             start = f"{name}."
-            part.restore(
-                {key.removeprefix(start): snapshot[key] for key in snapshot if key.startswith(start)}
-            )
-        for name in sorted(set(snapshot) - set(self.snapshot())):
-            raise ValueError(f"{type(self).__name__} has no {name!r}")
+            try:
+                part.restore(
+                    {key.removeprefix(start): snapshot[key] for key in snapshot if key.startswith(start)}
+                )
+            except ValueError as error:
+                raise ValueError(f"{name}: {error}") from error
+
+    @staticmethod
+    def _in_order(parts: dict[str, Part]) -> list[tuple[str, Part]]:
+        """The trigger last: what it kept is checked against the other parts."""
+        return sorted(parts.items(), key=lambda part: part[0] == "trigger")
+
+    def _check(self, snapshot: Snapshot) -> None:
+        """Refuse saved attributes that are out of range; their kinds and shapes are right."""
+        for name in self._saved():
+            key = name.lstrip("_")
+            if key == "policy":
+                require_policy(self.mdp, snapshot[key])
+            elif key == "V":
+                worst = 2.0 / (1.0 - self.mdp.discount)
+                saved_checks.require_within(key, snapshot[key], -worst, worst)
+            elif key == "decided":
+                saved_checks.require_within(key, snapshot[key], -1, self.mdp.num_states - 1)
+            elif key == "theta":
+                self.mdp.require_feasible(snapshot[key], 1e-6)
+            elif key in ("decisions", "empty_sets", "steps"):
+                saved_checks.require_within(key, snapshot[key], 0, 2**62)
+            elif key in ("error_bound", "alpha"):
+                saved_checks.require_within(key, snapshot[key], 0.0, np.inf)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the agent as .npz (no pickle): after `load`, act and observe go on exactly as before."""
@@ -228,21 +269,31 @@ class Agent(ABC):
             raise ValueError(f"the arguments of load are swapped; it needs {cls.__name__}.load(path, mdp)")
         _require_model(f"{cls.__name__}.load", mdp)
         snapshot, meta = load_npz(path, FORMAT, "an agent written by Agent.save")
-        if meta["class"] != cls.__name__:
-            raise ValueError(f"{path} holds a {meta['class']}; load it with {meta['class']}.load")
-        if meta["model"] != mdp.fingerprint():
-            raise ValueError(f"{path} was saved on another model ({meta['model']}, not {mdp.fingerprint()})")
-        missing = [name for name in meta["functions"] if name not in functions]
+        try:
+            kind, model = field(meta, "class", str), field(meta, "model", str)
+            settings, given_again = field(meta, "settings", dict), field(meta, "functions", list)
+            if not all(isinstance(name, str) for name in given_again):
+                raise ValueError("functions holds something other than names")
+        except ValueError as error:
+            raise ValueError(f"{path} is a damaged agent file: {error}") from error
+        if kind != cls.__name__:
+            raise ValueError(f"{path} holds a {kind[:40]}; load it with {kind[:40]}.load")
+        if model != mdp.fingerprint():
+            raise ValueError(f"{path} was saved on another model ({model[:40]}, not {mdp.fingerprint()})")
+        missing = [str(name)[:40] for name in given_again if name not in functions]
         if missing:
             raise ValueError(
                 f"{path} used a function for {missing[0]!r}; give it again: load(..., {missing[0]}=...)"
             )
         wide = meta.get("widened", [])
-        agent = cls(widened(mdp, wide) if wide else mdp, **meta["settings"], **functions)
-        agent._given, agent._wide = mdp, wide
+        pairs = mdp.num_states * mdp.num_actions
+        if not isinstance(wide, list) or not all(type(pair) is int and 0 <= pair < pairs for pair in wide):
+            raise ValueError(f"{path} is a damaged agent file: widened needs pairs below {pairs}")
         try:
+            agent = cls(widened(mdp, wide) if wide else mdp, **settings, **functions)
+            agent._given, agent._wide = mdp, wide
             agent.restore(snapshot)
-        except (KeyError, ValueError, TypeError) as error:
+        except (KeyError, ValueError, TypeError, ArithmeticError, MemoryError) as error:
             raise ValueError(f"{path} is a damaged agent file: {error}") from error
         return agent
 

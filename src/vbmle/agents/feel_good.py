@@ -18,9 +18,9 @@ import numpy as np
 from vbmle.agents.base import ModelAgent, OnImpossible, require_convex
 from vbmle.agents.decision import Decision
 from vbmle.agents.informed_vbmle import reward_range
-from vbmle.agents.posterior import Sampler, sampler_for
-from vbmle.agents.triggers import UPDATES, EveryObservation, InformationDoubled, Update
-from vbmle.common.validation import Floats, Ints, index, non_negative, one_of, positive_integer
+from vbmle.agents.posterior import MOST_DRAWS, MOST_THINNING, Sampler, sampler_for
+from vbmle.agents.triggers import UPDATES, EveryObservation, InformationGrown, Update
+from vbmle.common.validation import Floats, Ints, at_most, index, non_negative, one_of
 from vbmle.estimation.forgetting import Forget
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.planning.planner import make_planner
@@ -51,15 +51,15 @@ class FeelGoodSampling(ModelAgent):
         super().__init__(
             mdp,
             bias=non_negative("bias", bias),
-            draws=positive_integer("draws", draws),
+            draws=at_most("draws", draws, MOST_DRAWS),
             update=one_of("update", update, UPDATES),
-            thinning=positive_integer("thinning", thinning),
+            thinning=at_most("thinning", thinning, MOST_THINNING),
             seed=index("seed", seed, 2**63),
             on_impossible=on_impossible,
             forget=forget,
         )
         self._sampler: Sampler = sampler_for(mdp, thinning)
-        self._trigger = InformationDoubled(mdp, ridge=1.0) if update == "doubling" else EveryObservation()
+        self._trigger = InformationGrown(mdp, ridge=1.0) if update == "doubling" else EveryObservation()
         self._planner = make_planner(mdp)
         self._theta: Floats = np.array(mdp.polytope.interior)
         self._policy: Ints = mdp.allowed.argmax(axis=1)  # the first allowed action

@@ -19,9 +19,12 @@ from __future__ import annotations
 from vbmle.agents.base import ModelAgent, OnImpossible, require_convex
 from vbmle.agents.decision import Decision
 from vbmle.agents.information_ratio import PosteriorDraws
-from vbmle.common.validation import Ints, index, positive_integer
+from vbmle.agents.posterior import MOST_DRAWS, MOST_THINNING
+from vbmle.common.validation import Ints, at_most, index, positive_integer
 from vbmle.estimation.forgetting import Forget
 from vbmle.model.mdp import LinearMixtureMDP
+
+MOST_ROUNDS = 1000
 
 
 class InformationDirected(ModelAgent):
@@ -48,10 +51,10 @@ class InformationDirected(ModelAgent):
         require_convex(type(self).__name__, mdp)
         super().__init__(
             mdp,
-            draws=positive_integer("draws", draws),
+            draws=at_most("draws", draws, MOST_DRAWS),
             fresh=positive_integer("fresh", fresh),
-            rounds=positive_integer("rounds", rounds),
-            thinning=positive_integer("thinning", thinning),
+            rounds=at_most("rounds", rounds, MOST_ROUNDS),
+            thinning=at_most("thinning", thinning, MOST_THINNING),
             seed=index("seed", seed, 2**63),
             on_impossible=on_impossible,
             forget=forget,

@@ -18,9 +18,10 @@ from typing import NamedTuple
 import numpy as np
 
 from vbmle.agents.posterior import Sampler, sampler_for
+from vbmle.common import saved_checks
 from vbmle.common.files import Snapshot
 from vbmle.common.validation import Floats, Ints
-from vbmle.estimation.counts import TransitionCounts
+from vbmle.estimation.counts import MOST, TransitionCounts
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.planning.planner import expected_reward, make_planner, uses_factors
 
@@ -174,7 +175,8 @@ class PosteriorDraws:
         return kept | {f"sampler.{name}": value for name, value in self._sampler.snapshot().items()}
 
     def restore(self, snapshot: Snapshot) -> None:
-        """Continue from a snapshot."""
+        """Continue from a snapshot; ValueError names the field that does not fit."""
+        self._check(snapshot)
         self._thetas[...], self._best[...] = snapshot["thetas"], snapshot["best"]
         self._policies[...] = snapshot["policies"]
         self._seen, self._turn = (int(i) for i in snapshot["ring"])
@@ -187,3 +189,18 @@ class PosteriorDraws:
             self._weigh(m)
         if self._seen >= 0:
             self._average()
+
+    def _check(self, snapshot: Snapshot) -> None:
+        own = {name: array for name, array in self.snapshot().items() if not name.startswith("sampler.")}
+        rest = {name: array for name, array in snapshot.items() if not name.startswith("sampler.")}
+        saved_checks.require_like("", rest, own)
+        mdp, (seen, turn) = self._mdp, snapshot["ring"].tolist()
+        if not (-1 <= seen < MOST and 0 <= turn < len(self._planners)):
+            raise ValueError(f"ring is {seen}, {turn}; it needs observations and a place in the ring")
+        saved_checks.require_within("policies", snapshot["policies"], 0, mdp.num_actions - 1)
+        worst = 2.0 / (1.0 - mdp.discount)
+        saved_checks.require_within("best", snapshot["best"], -worst, worst)
+        for theta in snapshot["thetas"] if seen >= 0 else ():
+            mdp.require_feasible(theta, 1e-6)
+        if seen < 0 and snapshot["thetas"].any():
+            raise ValueError("thetas is not 0, though nothing was drawn")

@@ -15,12 +15,16 @@ This agent is ours: no paper has it, and no regret bound is known for it. The bi
 the ratio is Russo and Van Roy's (2014), over stationary policies as in Hao and Lattimore (2022), with information about
 theta in place of information about the optimum. What it has by construction: where all biases propose one policy,
 that is played; and a proposal that all draws agree is optimal is never passed over for one that loses.
+
+By default it decides anew when the information about what was observed has grown by a tenth, and keeps to its policy
+in between: an exploration that is begun is carried through, and a step costs little more than one of VBMLE.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Annotated
 
 import numpy as np
 
@@ -28,8 +32,20 @@ from vbmle.agents import decision
 from vbmle.agents.base import ModelAgent, OnImpossible, require_convex
 from vbmle.agents.decision import Decision
 from vbmle.agents.information_ratio import PosteriorDraws
+from vbmle.agents.posterior import MOST_DRAWS, MOST_THINNING
+from vbmle.agents.triggers import InformationGrown
+from vbmle.common import saved_checks
 from vbmle.common.files import Snapshot
-from vbmle.common.validation import Floats, Ints, index, non_negative, positive_integer
+from vbmle.common.validation import (
+    Among,
+    Floats,
+    Ints,
+    at_most,
+    index,
+    non_negative,
+    one_of,
+    positive_integer,
+)
 from vbmle.estimation.candidates import make_solver
 from vbmle.estimation.forgetting import Forget
 from vbmle.estimation.maximiser import goal
@@ -37,6 +53,12 @@ from vbmle.model.mdp import LinearMixtureMDP
 
 MULTIPLES = (0.0, 0.1, 0.3, 1.0, 3.0)
 """Of log(1 + t): the biases that propose."""
+
+
+INFORMED_UPDATES = ("every-step", "tenth", "doubling")
+"""When to decide anew: each time, or when information has grown by a tenth, or doubled."""
+
+TENTH = 1.1
 
 
 class Proposers:
@@ -51,6 +73,10 @@ class Proposers:
         return {f"{k}.{n}": v for k, solver in enumerate(self.solvers) for n, v in solver.snapshot().items()}
 
     def restore(self, snapshot: Snapshot) -> None:
+        own = {str(k) for k in range(len(self.solvers))}
+        for name in snapshot:
+            if name.split(".")[0] not in own:
+                raise ValueError(f"there is no {name[:40]!r}")
         for k, solver in enumerate(self.solvers):
             start = f"{k}."
             solver.restore({n.removeprefix(start): v for n, v in snapshot.items() if n.startswith(start)})
@@ -60,6 +86,8 @@ class InformedVBMLE(ModelAgent):
     """VBMLE without a knob: several biases propose policies, and the least information ratio decides.
 
     multiples : of log(1 + t), the biases that propose; 0 is maximum likelihood.
+    update : when to decide anew: "tenth", when the information about what was observed has grown by a tenth;
+        "doubling", when it has doubled; or "every-step".
     draws : from the posterior, to judge by; `fresh` of them are replaced for each observation, as far as there was
         anything to judge. thinning : see `PSRL`.
     """
@@ -71,6 +99,7 @@ class InformedVBMLE(ModelAgent):
         self,
         mdp: LinearMixtureMDP,
         multiples: Sequence[float] = MULTIPLES,
+        update: Annotated[str, Among(INFORMED_UPDATES)] = "tenth",
         draws: int = 12,
         fresh: int = 2,
         thinning: int = 10,
@@ -81,13 +110,15 @@ class InformedVBMLE(ModelAgent):
         weights = [non_negative(f"multiples[{k}]", c) for k, c in enumerate(multiples)]
         if not weights:
             raise ValueError("multiples is empty; it needs at least one multiple of log(1 + t), as in (0, 1)")
+        at_most("the number of multiples", len(weights), MOST_DRAWS)
         require_convex(type(self).__name__, mdp)
         super().__init__(
             mdp,
             multiples=weights,
-            draws=positive_integer("draws", draws),
+            update=one_of("update", update, INFORMED_UPDATES),
+            draws=at_most("draws", draws, MOST_DRAWS),
             fresh=positive_integer("fresh", fresh),
-            thinning=positive_integer("thinning", thinning),
+            thinning=at_most("thinning", thinning, MOST_THINNING),
             seed=index("seed", seed, 2**63),
             on_impossible=on_impossible,
             forget=forget,
@@ -97,6 +128,12 @@ class InformedVBMLE(ModelAgent):
         self._objective = goal(self.counts, ridge=1.0)
         self._range = reward_range(mdp)
         self._chosen = 0
+        if update != "every-step":
+            self._trigger = InformationGrown(mdp, ridge=1.0, factor=TENTH if update == "tenth" else 2.0)
+
+    def _check(self, snapshot: Snapshot) -> None:
+        super()._check(snapshot)
+        saved_checks.require_within("chosen", snapshot["chosen"], 0, len(self._proposers.solvers) - 1)
 
     @property
     def policy(self) -> Ints:

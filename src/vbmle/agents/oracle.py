@@ -54,6 +54,7 @@ class Oracle(Agent):
 
     def observe(self, state: int, action: int, next_state: int) -> None:
         """There is nothing to learn."""
+        self._require_transition(state, action, next_state)
 
     def _outcome(self) -> Decision:
         fine, error = self._plan.converged, self._plan.error_bound

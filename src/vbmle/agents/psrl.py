@@ -21,10 +21,10 @@ import numpy as np
 
 from vbmle.agents.base import ModelAgent, OnImpossible
 from vbmle.agents.decision import Decision
-from vbmle.agents.posterior import Sampler, sampler_for
-from vbmle.agents.triggers import UPDATES, EveryObservation, InformationDoubled, Update
+from vbmle.agents.posterior import MOST_THINNING, Sampler, sampler_for
+from vbmle.agents.triggers import UPDATES, EveryObservation, InformationGrown, Update
 from vbmle.agents.tuning import Knob
-from vbmle.common.validation import Among, Floats, Ints, index, one_of, positive_integer
+from vbmle.common.validation import Among, Floats, Ints, at_most, index, one_of
 from vbmle.estimation.forgetting import Forget
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.planning.planner import make_planner
@@ -85,7 +85,7 @@ class PSRL(ModelAgent):
     ) -> None:
         one_of("update", update, UPDATES)
         one_of("sampler", sampler, SAMPLERS)
-        positive_integer("thinning", thinning)
+        at_most("thinning", thinning, MOST_THINNING)
         super().__init__(
             mdp,
             update=update,
@@ -98,7 +98,7 @@ class PSRL(ModelAgent):
         if sampler == "dirichlet" and on_impossible == "widen":
             raise ValueError("sampler is 'dirichlet', but a widened model is not tabular; it needs 'auto'")
         self._sampler: Sampler = sampler_for(mdp, thinning, sampler)
-        self._trigger = InformationDoubled(mdp, ridge=1.0) if update == "doubling" else EveryObservation()
+        self._trigger = InformationGrown(mdp, ridge=1.0) if update == "doubling" else EveryObservation()
         self._planner = make_planner(mdp)
         self._theta: Floats = self._planner.theta
         self._theta[...] = mdp.polytope.interior

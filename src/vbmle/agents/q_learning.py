@@ -24,6 +24,7 @@ import numpy as np
 from vbmle.agents.base import Agent
 from vbmle.agents.random_policy import draw_policy
 from vbmle.agents.tuning import Knob
+from vbmle.common import saved_checks
 from vbmle.common.files import Snapshot
 from vbmle.common.validation import Among, Floats, Ints, index, one_of, probability
 from vbmle.estimation.counts import TransitionCounts
@@ -120,6 +121,11 @@ class QLearning(Agent):
         rng = np.random.default_rng([self.settings["seed"], self.counts.total])
         random = draw_policy(rng, self.mdp)
         return np.where(rng.random(self.mdp.num_states) < epsilon, random, self._greedy)
+
+    def _check(self, snapshot: Snapshot) -> None:
+        super()._check(snapshot)
+        worst = np.where(self.mdp.allowed, 2.0 / (1.0 - self.mdp.discount), -np.inf)
+        saved_checks.require_within("Q", snapshot["Q"], np.where(self.mdp.allowed, -worst, -np.inf), worst)
 
     def restore(self, snapshot: Snapshot) -> None:
         super().restore(snapshot)

@@ -52,6 +52,7 @@ class Random(Agent):
 
     def observe(self, state: int, action: int, next_state: int) -> None:
         """Nothing is learnt; the next policy is drawn."""
+        self._require_transition(state, action, next_state)
         self._steps += 1
         self._policy = self._draw()
 

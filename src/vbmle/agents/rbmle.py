@@ -30,6 +30,8 @@ from vbmle.agents.decision import Decision
 from vbmle.agents.tabular_models import tabular_coordinates
 from vbmle.agents.triggers import UPDATES, Update, VisitsDoubled
 from vbmle.agents.tuning import BIAS_SCALE
+from vbmle.common import saved_checks
+from vbmle.common.files import Snapshot
 from vbmle.common.validation import Floats, Ints, one_of
 from vbmle.core.tabular import RewardBiasedRows
 from vbmle.estimation.forgetting import Forget
@@ -121,6 +123,14 @@ class RBMLE(ModelAgent):
         theta = np.empty_like(self.p)
         theta[self._coordinate] = self.p
         return theta
+
+    def _check(self, snapshot: Snapshot) -> None:
+        super()._check(snapshot)
+        saved_checks.require_within("p", snapshot["p"], 0.0, 1.0 + 1e-9)
+        sums = np.add.reduceat(snapshot["p"], self.mdp.transitions.indptr[:-1])
+        saved_checks.require_within("p, summed by (s, a),", sums, 1.0 - 1e-6, 1.0 + 1e-6)
+        saved_checks.require_finite("objective", snapshot["objective"])
+        saved_checks.require_within("gap", snapshot["gap"], -1.0, np.inf)
 
     def alpha(self) -> float:
         """The weight of the bias now, at t = observations + 1 (their weights, where some are forgotten)."""

@@ -13,7 +13,7 @@ can happen is known: p lives on the m successors of (s, a), and m takes the plac
 the radius. That keeps the promise: by Weissman et al. (2003) a ball of squared radius 2/n log(2^m 20 S A t^7/delta)
 fails with probability at most delta/(20 t^7 S A), and for m >= 2 this is below the radius above as long as
 S <= 200 (A/delta)^13 (m = 1 leaves nothing open). Planning promises an error (1e-6 (1 + 1/(1-gamma))) in place
-of 1/sqrt(t), by policy iteration over actions and models where that is cheaper than sweeps, and V ends as an upper
+of 1/sqrt(t), by policy iteration over actions and models where that is cheaper than sweeps; V ends as an upper
 bound.
 
 A pair never visited may have any p, whatever radius_scale is (with 1 the formula says the same).

@@ -18,10 +18,10 @@ from vbmle.agents import decision
 from vbmle.agents.base import ModelAgent, OnImpossible, require_convex
 from vbmle.agents.bias import Bias, BiasSchedule
 from vbmle.agents.decision import Decision
-from vbmle.agents.triggers import UPDATES, InformationDoubled, Update
+from vbmle.agents.triggers import UPDATES, InformationGrown, Update
 from vbmle.agents.tuning import BIAS_SCALE
 from vbmle.common.files import Snapshot
-from vbmle.common.validation import Among, Floats, Ints, non_negative, one_of
+from vbmle.common.validation import Among, Floats, Ints, index, non_negative, one_of
 from vbmle.estimation.candidates import make_solver
 from vbmle.estimation.forgetting import Forget
 from vbmle.estimation.likelihood import prove
@@ -105,18 +105,25 @@ class VBMLE(ModelAgent):
             ridge=penalty,
             search=search,
             update=update,
-            seed=seed,
+            seed=index("seed", seed, 2**63),
             on_impossible=on_impossible,
             forget=forget,
         )
         if update == "doubling":
-            self._trigger = InformationDoubled(mdp, ridge)
-        solver = self._solver = make_solver(mdp, places=1 if search == "local" else POOL, seed=seed)
+            self._trigger = InformationGrown(mdp, ridge)
+        solver = self._solver = make_solver(
+            mdp, places=1 if search == "local" else POOL, seed=self.settings["seed"]
+        )
         solver.plan()
         self._objective = goal(self.counts, penalty)
         self._climb = {"local": solver.climb, "few": solver.climb_from_few}.get(search, solver.follow)
         self._certifies = search == "certified"
         self._bound = math.nan
+
+    def _check(self, snapshot: Snapshot) -> None:
+        super()._check(snapshot)
+        if snapshot["bound"] == -math.inf:
+            raise ValueError("bound is -inf; an upper bound is a number, inf, or NaN where there is none")
 
     @property
     def policy(self) -> Ints:
@@ -235,7 +242,7 @@ class ApproximateVBMLE(ModelAgent):
             if solver.objective > best:
                 best = solver.objective
                 chosen = {name: array.copy() for name, array in solver.snapshot().items()}
-        solver.restore(chosen)
+        solver.resume(chosen)
         solver.plan()
 
     def _outcome(self) -> Decision:

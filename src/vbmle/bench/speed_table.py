@@ -14,7 +14,7 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from vbmle.common.files import whole_or_absent
+from vbmle.common.files import harmless, whole_or_absent
 
 MET, MISSED, REPORTED = "met", "missed", "reported"
 COLOURS = {MET: "green", MISSED: "bold red", REPORTED: "dim"}
@@ -137,10 +137,10 @@ def write(folder: Path, rows: Sequence[Row], about: dict[str, Any]) -> None:
     writer.writerow(["section", "measure", "case", "value", "unit", "target", "verdict"])
     for row in rows:
         figures = [repr(row.value), row.unit, row.aim, row.verdict]
-        writer.writerow([row.section, row.measure, row.case, *figures])
+        writer.writerow([harmless(cell) for cell in (row.section, row.measure, row.case, *figures)])
     _write(folder / "bench.csv", text.getvalue())
 
 
 def _write(path: Path, text: str) -> None:
     with whole_or_absent(path) as aside:
-        aside.write_text(text)
+        aside.write_text(text, encoding="utf-8")

@@ -33,6 +33,9 @@ class _Ellipsoid(ctypes.Structure):
     _fields_ = (("sigma", c_void_p), ("estimate", c_void_p), ("radius", c_double))
 
 
+LAST_STATUS = 7  # of those that say how a plan ended
+
+
 class OptimisticPlan(ctypes.Structure):
     """`vb_optimistic_plan`: how a plan ended."""
 

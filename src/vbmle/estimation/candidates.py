@@ -16,6 +16,7 @@ from functools import cached_property
 
 import numpy as np
 
+from vbmle.common import saved_checks
 from vbmle.common.files import Snapshot
 from vbmle.common.validation import Floats, Ints
 from vbmle.core.solver import Objective
@@ -103,6 +104,8 @@ class CandidateSolver:
 
     def restore(self, snapshot: Snapshot) -> None:
         """Continue from a snapshot."""
+        saved_checks.require_like("", snapshot, self.snapshot())
+        saved_checks.require_within("place", snapshot["place"], 0, self.mdp.dimension - 1)
         self._stand(int(snapshot["place"]))
         self.objective = float(snapshot["objective"])
         self.plan()

@@ -179,6 +179,7 @@ def value_biased(
     objective = goal(
         counts, validation.non_negative("ridge", ridge), validation.non_negative("bias", bias), state
     )
+    seed = validation.index("seed", seed, 2**63)
     solver = make_solver(mdp, places=1 if search == "local" else POOL, seed=seed)
     if start is not None:
         solver.start(mdp.require_theta(start))

@@ -54,6 +54,19 @@ def flat_set(polytope: Polytope) -> FlatSet:
     )
 
 
+def lies_inside(flat: FlatSet, y: Floats, slack: float = 1e-6) -> bool:
+    """Whether y keeps every facet, up to `slack`."""
+    normal = 0
+    for b in range(len(flat.diameter)):
+        free, facets = (slice(begin[b], begin[b + 1]) for begin in (flat.free_begin, flat.facet_begin))
+        width, count = free.stop - free.start, facets.stop - facets.start
+        rows = flat.normals[normal : normal + width * count].reshape(count, width)
+        normal += width * count
+        if not (rows @ y[free] + flat.offsets[facets] >= -slack).all():
+            return False
+    return True
+
+
 def core_model(
     mdp: LinearMixtureMDP, reward: Floats | None = None, reward_next: Floats | None = None
 ) -> Model:

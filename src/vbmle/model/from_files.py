@@ -25,6 +25,7 @@ import numpy as np
 from scipy import sparse
 
 from vbmle.common import extras, validation
+from vbmle.common.archive import read_arrays
 from vbmle.common.files import UNREADABLE
 from vbmle.common.validation import Among, Floats, Ints
 
@@ -39,16 +40,19 @@ SUMS = 1e-4
 
 UNSEEN = ("refuse", "stay", "uniform")
 
+MOST_STATES = 10**8
+"""State and action numbers above this are taken for something else, an identifier or a time."""
+
 
 def models_from_npz(path: PathLike) -> Models:
     """Every array (S, A, S) of an .npz file as a base model, in the order of the file."""
     try:
-        with np.load(path, allow_pickle=False) as file:
-            arrays = {name: np.asarray(file[name]) for name in file.files}
+        arrays = read_arrays(path)
     except FileNotFoundError:
         raise
     except UNREADABLE as error:
-        raise ValueError(f"{path} is not an .npz file of plain arrays") from error
+        why = f" ({error})"[:200] if isinstance(error, ValueError) and str(error).isprintable() else ""
+        raise ValueError(f"{path} is not an .npz file of plain arrays{why}") from error
     if not arrays:
         raise ValueError(f"{path} holds no array; it needs one for each base model")
     models: Models = []
@@ -146,7 +150,7 @@ def _read(path: PathLike, needed: tuple[str, ...]) -> polars.DataFrame:
     """A CSV file with all its fields as text, or a Parquet file as it is."""
     extras.require("experiments")
     import polars
-    from polars.exceptions import PolarsError
+    from polars.exceptions import PanicException, PolarsError
 
     readers: dict[str, Any] = {
         ".csv": lambda: polars.read_csv(Path(path), infer_schema=False),
@@ -159,8 +163,9 @@ def _read(path: PathLike, needed: tuple[str, ...]) -> polars.DataFrame:
         raise FileNotFoundError(f"there is no file {path}")
     try:
         frame: polars.DataFrame = readers[suffix]()
-    except (PolarsError, OSError) as error:
-        raise ValueError(f"{path} cannot be read as {suffix[1:]}: {str(error).splitlines()[0]}") from error
+    except (PolarsError, PanicException, OSError) as error:
+        first = (str(error).splitlines() or [type(error).__name__])[0]
+        raise ValueError(f"{path} cannot be read as {suffix[1:]}: {first}") from error
     missing = [name for name in needed if name not in frame.columns]
     if missing:
         raise ValueError(
@@ -176,7 +181,7 @@ def _whole(path: PathLike, frame: polars.DataFrame, name: str, size: int | None)
     import polars
 
     column = frame[name]
-    text = column.dtype == polars.String
+    text = _require_plain(path, column)
     read = (column.str.strip_chars() if text else column).cast(polars.Int64, strict=False)
     same = read == column.cast(polars.Float64, strict=False)  # 1.5 is cut to 1 by the cast
     good = read.is_not_null() & same.fill_null(False) & (read >= 0).fill_null(False)
@@ -186,14 +191,29 @@ def _whole(path: PathLike, frame: polars.DataFrame, name: str, size: int | None)
         i = int((~good).arg_max() or 0)
         rule = "a whole number that is at least 0" if size is None else f"a whole number from 0 to {size - 1}"
         raise ValueError(f"{path}, row {i + 1}: {name} is {column[i]!r}; it needs {rule}")
-    return read.to_numpy().astype(np.int64)
+    found = read.to_numpy().astype(np.int64)
+    if size is None and found.max() >= MOST_STATES:
+        i = int(found.argmax())
+        raise ValueError(
+            f"{path}, row {i + 1}: {name} is {found[i]}; numbers from 0 to {MOST_STATES - 1} are used"
+        )
+    return found
+
+
+def _require_plain(path: PathLike, column: polars.Series) -> bool:
+    """Whether a column holds text; refused where it holds neither text nor numbers."""
+    import polars
+
+    if column.dtype != polars.String and not column.dtype.is_numeric():
+        raise ValueError(f"{path}: the column {column.name} holds {column.dtype}; it needs numbers")
+    return bool(column.dtype == polars.String)
 
 
 def _probabilities(path: PathLike, frame: polars.DataFrame) -> Floats:
     import polars
 
     column = frame["p"]
-    text = column.dtype == polars.String
+    text = _require_plain(path, column)
     p = (column.str.strip_chars() if text else column).cast(polars.Float64, strict=False)
     good = (p.is_finite() & (p >= 0.0) & (p <= 1.0)).fill_null(False)
     if not good.all():

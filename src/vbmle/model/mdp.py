@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from vbmle.common import validation
-from vbmle.common.files import save_npz
+from vbmle.common.files import UNREADABLE, save_npz
 from vbmle.common.validation import Bools, Floats, Ints
 from vbmle.core.model import Model
 from vbmle.model import core_model, feasible_set, model_file, naming, rounded_rows, transitions
@@ -398,9 +398,12 @@ class LinearMixtureMDP:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a model written by `save`; ValueError names the file when it is damaged or foreign."""
-        meta, parts = model_file.read(path)
-        self = cls._build(**parts)
-        self.reward_offset, self.reward_scale = meta["reward_offset"], meta["reward_scale"]
+        parts, told = model_file.read(path, DOMAINS)
+        try:
+            self = cls._build(**parts)
+        except UNREADABLE as error:
+            raise model_file.damaged(path, error) from error
+        self.reward_offset, self.reward_scale = told
         return self
 
     def __repr__(self) -> str:

@@ -41,20 +41,22 @@ def make_names(
     states: Sequence[str] | None, actions: Sequence[str] | None, num_states: int, num_actions: int
 ) -> Names:
     """Names, refused unless there is one text for each, all different."""
-    return Names(_named("state_names", states, num_states), _named("action_names", actions, num_actions))
+    return Names(named("state_names", states, num_states), named("action_names", actions, num_actions))
 
 
-def _named(what: str, given: Sequence[str] | None, count: int) -> tuple[str, ...] | None:
+def named(what: str, given: Sequence[str] | None, count: int) -> tuple[str, ...] | None:
+    """As many different texts as there are things; None where they have numbers only."""
     if given is None:
         return None
     if isinstance(given, str):
         raise ValueError(f"{what} is the text {given!r}; it needs a list of {count} names")
     names = tuple(given)
+    first: dict[str, int] = {}
     for i, name in enumerate(names):
         if not isinstance(name, str):
             raise ValueError(f"{what}[{i}] is {name!r}; names are texts")
-        if name in names[:i]:
-            raise ValueError(f"{what} has {name!r} at {names.index(name)} and {i}; names must differ")
+        if first.setdefault(name, i) != i:
+            raise ValueError(f"{what} has {name!r} at {first[name]} and {i}; names must differ")
     if len(names) != count:
         raise ValueError(f"{what} has {len(names)} names; it needs {count}")
     return names

@@ -34,6 +34,8 @@ class Transitions:
     indptr: Ints
     successor: Ints
     phi: Floats | sparse.csr_array
+    left_out: float = 0.0
+    """Of every pair, the features of transitions that are too small to be kept: the largest sum, per unit of theta."""
 
     @property
     def dimension(self) -> int:
@@ -86,7 +88,8 @@ def from_dense(features: Floats, impossible: Bools) -> Transitions:
     indptr = np.concatenate([[0], np.cumsum(possible.sum(axis=1))]).astype(np.int64)
     phi = np.ascontiguousarray(flat[possible])
     successor = np.nonzero(possible)[1].astype(np.int64)
-    return Transitions(states, actions, indptr, successor, compact(phi))
+    small = np.where(possible | impossible.reshape(possible.shape), 0.0, np.abs(flat).max(axis=2))
+    return Transitions(states, actions, indptr, successor, compact(phi), float(small.sum(axis=1).max()))
 
 
 def compact(phi: Floats) -> Floats | sparse.csr_array:
@@ -138,13 +141,15 @@ def sparse_mixture(models: list[sparse.csr_array]) -> Transitions:
     phi = np.zeros((union.nnz, len(models)))
     row_of = np.repeat(np.arange(rows), np.diff(union.indptr))
     key = row_of * states + union.indices
+    left_out = np.zeros(rows)
     for k, model in enumerate(models):
         kept = sparse.coo_array(model)
         value = kept.data > NEGLIGIBLE
+        np.add.at(left_out, kept.row[~value], kept.data[~value])
         at = np.searchsorted(key, kept.row[value].astype(np.int64) * states + kept.col[value])
         phi[at, k] = kept.data[value]
     indptr, successor = union.indptr.astype(np.int64), union.indices.astype(np.int64)
-    return Transitions(states, rows // states, indptr, successor, phi)
+    return Transitions(states, rows // states, indptr, successor, phi, float(left_out.max()))
 
 
 def one_hot(rows: Transitions) -> Ints | None:

@@ -50,6 +50,8 @@ class World:
 
     def first_state(self, uniform: float) -> int:
         """The first state for a uniform draw in [0, 1)."""
+        if not 0.0 <= uniform < 1.0:
+            raise ValueError(f"uniform is {uniform}; it needs a number that is at least 0 and below 1")
         return int(np.searchsorted(self._start, uniform * self._start[-1], side="right"))
 
     def next_state(self, state: int, action: int, uniform: float) -> int:

@@ -87,7 +87,8 @@ def plan(mdp: LinearMixtureMDP, theta: ArrayLike, tolerance: float = 1e-8, metho
     planner.assemble()
     least = rounding(mdp)
     error = planner.optimal() if factors else max(planner.iterate(max(tolerance, least)), least)
-    return _settled(planner, error, tolerance)
+    left_out = mdp.transitions.left_out * float(np.abs(point).sum()) / (1.0 - mdp.discount) ** 2
+    return _settled(planner, error + left_out, tolerance)
 
 
 def plan_known(
@@ -99,15 +100,16 @@ def plan_known(
     dense model mixes so slowly that factors are cheaper, policy iteration takes over. Rows that are no distributions
     are refused.
     """
-    table = np.ascontiguousarray(reward, dtype=np.float64)
-    if table.ndim != 2:
-        raise ValueError(f"reward has shape {table.shape}; it needs (S, A)")
+    table = validation.finite_array("reward", reward, 2)
     _require_tolerance(tolerance)
     gamma = validation.fraction("discount", discount)
     if sparse.issparse(transition):
         return _plan_sparse(sparse.csr_array(transition), table, gamma, tolerance)
     states, actions = table.shape
+    if np.iscomplexobj(transition):
+        raise ValueError("transition holds complex numbers; it needs real ones")
     moves = np.ascontiguousarray(transition, dtype=np.float64)
+    validation.require_finite("transition", moves)
     validation.require_shape("transition", moves, (states, actions, states), "(S, A, S)")
     return _checked(core.plan_dense(moves, table, gamma, tolerance), actions, tolerance)
 
@@ -115,6 +117,7 @@ def plan_known(
 def _plan_sparse(moves: sparse.csr_array, reward: Floats, gamma: float, tolerance: float) -> Plan:
     states, actions = reward.shape
     validation.require_shape("transition", moves, (states * actions, states), "(S*A, S)")
+    validation.require_finite("transition.data", moves.data)
     pattern = (moves.indptr.astype(np.int32), moves.indices.astype(np.int32))
     p = np.ascontiguousarray(moves.data, dtype=np.float64)
     return _checked(core.plan_sparse(pattern, p, reward, gamma, tolerance), actions, tolerance)
