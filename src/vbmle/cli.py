@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
 FAILURES_SHOWN = 5
+MEASURED = 400
+"""Worlds of each size that are measured, of those that were drawn."""
 
 UsageError = cast(type[Exception], typer.BadParameter.__base__)
 
@@ -124,7 +126,8 @@ def paper(
 
     if quick and thorough:
         raise InputError("--quick and --thorough are both given; leave one out")
-    failures = _records(experiments(quick, trials, horizon, thorough), out, _home(jobs))
+    planned = experiments(quick, trials, horizon, thorough)
+    failures = _records(planned, out, _home(jobs)) + _measured(planned[0], out, jobs)
     _report(out)
     _verdicts(out)
     _name(failures)
@@ -364,6 +367,15 @@ def _records(experiments: Sequence[Experiment], out: Path, workers: Workers) -> 
     return [str(failure) for summary in summaries for failure in summary.failures]
 
 
+def _measured(experiment: Experiment, out: Path, jobs: int | None) -> list[str]:
+    """Measure the worlds that an experiment drew; returns what failed, one entry each."""
+    from vbmle.experiments import progress, world_measures
+
+    with progress.watch() as watcher:
+        failures = world_measures.run(experiment, out, _home(jobs), watcher, MEASURED)
+    return [str(failure) for failure in failures]
+
+
 def _name(failures: Sequence[str]) -> None:
     """Say what failed, if anything did, and end with the code for it."""
     for failure in failures[:FAILURES_SHOWN]:
@@ -376,10 +388,13 @@ def _name(failures: Sequence[str]) -> None:
 
 def _verdicts(folder: Path) -> None:
     """What the records say about the paper's claims, a line each."""
+    from vbmle.report.deciding import sentence
     from vbmle.report.verdicts import read
 
     for verdict in read(folder):
         print(f"{verdict.title}: {verdict.outcome}. {verdict.sentence}")
+    if decides := sentence(folder):
+        print(f"What decides: {decides}")
 
 
 def _report(folder: Path) -> None:

@@ -1,7 +1,7 @@
 """What can be measured of every world that an experiment drew, to be set beside what agents lose there.
 
-    DIR/worlds.parquet    a row for each world label and trial: `vbmle.hardness`, the least gap, and the lure of the first
-                          belief (`vbmle.theory.lure`)
+    DIR/worlds.parquet    a row for each world label and trial: `vbmle.hardness`, the least gap, and the lure of the
+                          first belief (`vbmle.theory.lure`)
 
 Rows that are there, and were made by the code of now, are kept.
 """
@@ -49,7 +49,7 @@ def measures(world: World) -> Measures:
 
 def run(experiment: Experiment, folder: Path, workers: Workers, watcher: Watcher, most: int) -> list[Failure]:
     """Measure the worlds that have records, at most so many of each label; returns what failed."""
-    rows, failures = read(folder), []
+    rows, failures = read(folder, code_version()), []
     waiting = [trial for trial in _drawn(experiment, folder, most) if (trial.world, trial.index) not in rows]
     if waiting:
         watcher.begin("what decides", {EVERYONE: len(waiting)}, {EVERYONE: 0})
@@ -99,7 +99,9 @@ def read(folder: Path, code: str | None = None) -> Rows:
     """What is kept that the code of now made, or another that is named; nothing where nothing can be read."""
     try:
         table = pl.read_parquet(folder / FILE, memory_map=False)
-        kept: Sequence[dict[str, object]] = table.filter(pl.col("code") == (code or code_version())).to_dicts()
+        kept: Sequence[dict[str, object]] = table.filter(
+            pl.col("code") == (code or code_version())
+        ).to_dicts()
         return {(str(row.pop("world")), int(str(row.pop("trial")))): _numbers(row) for row in kept}
     except UNREADABLE:
         return {}
