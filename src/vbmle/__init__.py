@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from vbmle.planning.planner import Plan, evaluate, plan, plan_known, value_iteration
     from vbmle.serve.client import Client
     from vbmle.simulation import History, earned, simulate
+    from vbmle.theory.hardness import Hardness, hardness
 
 _HOME = {
     "Agent": "vbmle.agents.base",
@@ -49,6 +50,7 @@ _HOME = {
     "Estimate": "vbmle.estimation.likelihood",
     "EVILL": "vbmle.agents.evill",
     "FeelGoodSampling": "vbmle.agents.feel_good",
+    "Hardness": "vbmle.theory.hardness",
     "History": "vbmle.simulation",
     "InformationDirected": "vbmle.agents.information_directed",
     "InformedVBMLE": "vbmle.agents.informed_vbmle",
@@ -73,6 +75,7 @@ _HOME = {
     "drive": "vbmle.gym",
     "earned": "vbmle.simulation",
     "evaluate": "vbmle.planning.planner",
+    "hardness": "vbmle.theory.hardness",
     "log_likelihood": "vbmle.estimation.likelihood",
     "maximum_likelihood": "vbmle.estimation.likelihood",
     "models_from_logs": "vbmle.model.from_files",
@@ -107,6 +110,7 @@ __all__ = [
     "Drive",
     "Estimate",
     "FeelGoodSampling",
+    "Hardness",
     "History",
     "InformationDirected",
     "InformedVBMLE",
@@ -124,6 +128,7 @@ __all__ = [
     "drive",
     "earned",
     "evaluate",
+    "hardness",
     "log_likelihood",
     "maximum_likelihood",
     "models_from_logs",

@@ -5,8 +5,10 @@ Everything in this file decides numbers, so it is part of the resume key (`vbmle
 
 from __future__ import annotations
 
+import json
 import warnings
 from collections.abc import Callable
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from vbmle.agents.base import Agent
@@ -23,13 +25,20 @@ if TYPE_CHECKING:
 def make_world(trial: Trial) -> World:
     """The world of a trial, with the trial's seed where it asks for one."""
     choice = trial.world_choice
-    maker = _maker("world", choice)
-    world = maker(**choice.settings, **_seed(trial, "world"))
+    world = _made(
+        _maker("world", choice), json.dumps(choice.settings | _seed(trial, "world"), sort_keys=True)
+    )
     if not isinstance(world, World):
         raise ValueError(
             f"{choice.name} gave something of type {type(world).__name__}; it needs a vbmle.World"
         )
     return world
+
+
+@lru_cache(maxsize=2)
+def _made(maker: Callable[..., Any], settings: str) -> Any:
+    """A world, kept for the agents that meet it next: of a small one, its feasible set takes longest."""
+    return maker(**json.loads(settings))
 
 
 def make_agent(trial: Trial, world: World) -> Agent:

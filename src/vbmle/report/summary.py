@@ -161,10 +161,10 @@ def _range(rows: Sequence[Row]) -> str:
 def _missing(worlds: Sequence[WorldRuns]) -> list[str]:
     """A warning where agents have not finished the same trials."""
     lacking = [
-        f"{agent} in {world.label} ({len(runs.trials)} of {world.planned})"
+        f"{agent} in {world.label} ({len(runs.trials)} of {world.expected(agent)})"
         for world in worlds
         for agent, runs in world.agents.items()
-        if len(runs.trials) < world.planned
+        if len(runs.trials) < world.expected(agent)
     ]
     if not lacking:
         return []
