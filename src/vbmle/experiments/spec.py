@@ -57,6 +57,8 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     trials: int
     horizon: int
     record: Recording = Recording()
+    title: str = ""
+    """What the report is called; by default its name."""
 
     def __post_init__(self) -> None:
         for field in ("trials", "horizon"):

@@ -7,17 +7,21 @@ from pathlib import Path
 
 def write(folder: Path) -> Path:
     """Make DIR/figures, DIR/tables and DIR/report.html from the records in DIR; returns the page."""
+    from itertools import groupby
+
     from vbmle.experiments.store import load
-    from vbmle.report import figures, page, section, styles, tables, texts
+    from vbmle.report import exploring, exports, page, section, styles, tables, texts, who_wins
 
     found = sorted(load(folder), key=lambda results: texts.place(results.experiment.name))
     looks = styles.assign(agent for results in found for agent in results.experiment.agents)
-    sections = []
-    for results in found:
-        made = section.build(results)
-        figures.write(made.charts, folder / "figures", looks)
-        for table in made.tables:
-            tables.write(table.rows, folder / "tables" / table.file)
-        tables.show(made.tables[0].rows, tables.REGRET, f"Regret after {results.experiment.horizon} steps")
-        sections.append(made)
-    return page.write(sections, looks, folder / "report.html")
+    families = groupby(found, lambda results: texts.family(results.experiment.name))
+    sections = [section.build(list(family)) for _, family in families]
+    for made in sections:
+        exports.write(made.charts, made.tables, folder, looks)
+        if made.tables:
+            tables.show(made.tables[0].rows, tables.REGRET, f"{made.text.title}: regret")
+    across = [world for _, world in who_wins.worlds_of(sections)]
+    asked = [card for card in (exploring.card(across),) if card]
+    drawn = [who_wins.chart(sections), *(card.chart for card in asked)]
+    exports.write([chart for chart in drawn if chart], [], folder, looks)
+    return page.write(sections, looks, folder / "report.html", asked)
