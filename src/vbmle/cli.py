@@ -119,7 +119,7 @@ def paper(
     """Run what the paper shows and what its reviewers asked; ends in DIR/report.html. Run again to resume."""
     from vbmle.experiments.suites.paper import experiments
 
-    _run(experiments(quick, trials, horizon), out, _home(jobs))
+    _run(experiments(quick, trials, horizon), out, _home(jobs), pictures=not quick)
 
 
 @app.command()
@@ -178,7 +178,7 @@ def compare(
     failures = _records(plan.tuning(size), out / "tuning", _home(jobs))
     chosen = plan.choose(out / "tuning")
     failures += _records(plan.comparison(chosen, size), out, _home(jobs))
-    _report(out)
+    _report(out, pictures=not quick)
     print((page := write(out, chosen)).read_text())
     _say(f"see {page}")
     _name(failures)
@@ -315,10 +315,10 @@ def _draw(name: str, path: Path) -> None:
     _say(f"see {path}")
 
 
-def _run(experiments: Sequence[Experiment], out: Path, workers: Workers) -> None:
+def _run(experiments: Sequence[Experiment], out: Path, workers: Workers, pictures: bool = True) -> None:
     """Run experiments, report them, and end with the code that says how it went."""
     failures = _records(experiments, out, workers)
-    _report(out)
+    _report(out, pictures)
     _name(failures)
 
 
@@ -366,11 +366,11 @@ def _name(failures: Sequence[str]) -> None:
         raise typer.Exit(FAILED)
 
 
-def _report(folder: Path) -> None:
+def _report(folder: Path, pictures: bool = True) -> None:
     from vbmle.report import write
 
     try:
-        page = write(folder)
+        page = write(folder, pictures)
     except OSError as error:
         _say(f"vbmle: cannot write the report in {folder} ({error.strerror or error}); the records are kept")
         raise typer.Exit(FAILED) from None

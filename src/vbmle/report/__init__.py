@@ -5,8 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 
-def write(folder: Path) -> Path:
-    """Make DIR/figures, DIR/tables and DIR/report.html from the records in DIR; returns the page."""
+def write(folder: Path, pictures: bool = True) -> Path:
+    """Make DIR/figures, DIR/tables and DIR/report.html from the records in DIR; returns the page.
+
+    pictures : also draw PDF and PNG, which takes a second for each figure; CSV and LaTeX are always written.
+    """
     from itertools import groupby
 
     from vbmle.experiments.store import load
@@ -17,11 +20,11 @@ def write(folder: Path) -> Path:
     families = groupby(found, lambda results: texts.family(results.experiment.name))
     sections = [section.build(list(family)) for _, family in families]
     for made in sections:
-        exports.write(made.charts, made.tables, folder, looks)
+        exports.write(made.charts, made.tables, folder, looks, pictures)
         if made.tables:
             tables.show(made.tables[0].rows, tables.REGRET, f"{made.text.title}: regret")
     across = [world for _, world in who_wins.worlds_of(sections)]
     asked = [card for card in (exploring.card(across),) if card]
     drawn = [who_wins.chart(sections), *(card.chart for card in asked)]
-    exports.write([chart for chart in drawn if chart], [], folder, looks)
-    return page.write(sections, looks, folder / "report.html", asked)
+    exports.write([chart for chart in drawn if chart], [], folder, looks, pictures)
+    return page.write(sections, looks, folder / "report.html", asked, pictures)

@@ -28,6 +28,9 @@ CROWD = 6
 
 BANDS = "Lines are means over the trials, with 95% bootstrap bands of the mean."
 MEDIANS = " Thin lines are medians."
+DOTS = (
+    "A dot is one trial, a bar the mean; the same height within a row is the same world with the same luck."
+)
 REGRET = (
     "Regret is what was lost against the best policy, in units of reward; all agents meet the same worlds with the "
     "same luck."
@@ -193,9 +196,8 @@ def trials(worlds: Sequence[WorldRuns], name: str) -> Chart | None:
         )
         for world in worlds
     ]
-    note = "A dot is one trial, a bar the mean; the same height within a row is the same world with the same luck."
-    caption = f"What each trial lost in the end. {note} {REGRET} {sizes(worlds)}."
-    return Chart(stem(name, "trials"), "trials", "Trial by trial", note, caption, panels) if panels else None
+    caption = f"What each trial lost in the end. {DOTS} {REGRET} {sizes(worlds)}."
+    return Chart(stem(name, "trials"), "trials", "Trial by trial", "", caption, panels) if panels else None
 
 
 def strip_name(agent: str, runs: Runs) -> str:
@@ -229,8 +231,10 @@ def distance(worlds: Sequence[WorldRuns], name: str) -> Chart | None:
     if not panels:
         return None
     more = " An agent with one θ per (s,a) has two lines: the least and the mean distance." if several else ""
-    note = f"Squared distance of the estimate from the true parameter, log scale.{more}"
-    caption = f"{note} {BANDS} {sizes(worlds)}."
+    caption = (
+        f"Squared distance of the estimate from the true parameter, log scale. {BANDS} {sizes(worlds)}.{more}"
+    )
+    note = more.strip()
     return Chart(stem(name, "distance"), "distance", "Distance to the truth", note, caption, panels)
 
 

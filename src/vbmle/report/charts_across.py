@@ -10,6 +10,7 @@ from vbmle.common.validation import Floats
 from vbmle.report import charts, comparisons, statistics, world_runs
 from vbmle.report.charts import Chart, Panel, Series, stem
 from vbmle.report.tables import text
+from vbmle.report.words import listed
 from vbmle.report.world_runs import Runs, Sweep, WorldRuns
 
 TAUS = np.geomspace(1e-4, 2.0, 50)
@@ -119,10 +120,11 @@ def profile(worlds: Sequence[WorldRuns], name: str) -> Chart | None:
     panel = Panel(
         "lines", "", "τ: regret as a share of the world's scale", "share of runs ≤ τ", series, "log"
     )
-    note = (
-        f"Higher is better: over {len(worlds)} worlds, the share of runs that lost at most τ times what {by}."
+    note = f"Over {listed([world.label for world in worlds])}."
+    caption = (
+        f"Performance profiles: the share of runs that lost at most τ times what {by}; higher is better. {note} Worlds "
+        f"weigh the same; bands are 95% intervals."
     )
-    caption = f"Performance profiles. {note} Worlds weigh the same; bands are 95% intervals."
     return Chart(stem(name, "profile"), "profile", "Performance profiles", note, caption, [panel])
 
 
@@ -142,10 +144,10 @@ def improvement(worlds: Sequence[WorldRuns], name: str) -> Chart | None:
         return None
     title = f"P({first} loses less)"
     panel = Panel("forest", "", f"probability that {first} loses less", "", rows, mark=0.5)
-    note = f"0.5 is a coin; a tie counts half; {len(worlds)} worlds of equal weight."
+    note = f"Worlds of equal weight: {listed([world.label for world in worlds])}."
     caption = (
         f"The probability that {first} loses less than each other agent in the same world with the same luck, with "
-        f"95% intervals. {note}"
+        f"95% intervals; 0.5 is a coin, and a tie counts half. {note}"
     )
     return Chart(stem(name, "improvement"), "improvement", title, note, caption, [panel])
 

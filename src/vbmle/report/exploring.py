@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from vbmle.report.cards import Card
 from vbmle.report.charts import REGRET, Chart, Panel, Series
 from vbmle.report.comparisons import SAME_REGRET
-from vbmle.report.section import Card
 from vbmle.report.statistics import Interval
 from vbmle.report.words import capital, count, interval, join, listed, named
 from vbmle.report.world_runs import WorldRuns

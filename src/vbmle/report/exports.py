@@ -6,21 +6,26 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from vbmle.report import figures, latex, table_pictures, tables
+from vbmle.report.cards import Table
 from vbmle.report.charts import Chart
 from vbmle.report.page import WORDS
-from vbmle.report.section import Table
 from vbmle.report.styles import Style
 from vbmle.report.tables import Row
 
 
 def write(
-    charts: Sequence[Chart], listed: Sequence[Table], folder: Path, styles: Mapping[str, Style]
+    charts: Sequence[Chart],
+    listed: Sequence[Table],
+    folder: Path,
+    styles: Mapping[str, Style],
+    pictures: bool = True,
 ) -> None:
-    """Write every chart into DIR/figures and every table into DIR/tables."""
+    """Write every chart into DIR/figures and every table into DIR/tables; PDF and PNG only with `pictures`."""
     for name in ("figures", "tables"):
         (folder / name).mkdir(parents=True, exist_ok=True)
     for chart in charts:
-        figures.write(chart, folder / "figures", styles)
+        if pictures:
+            figures.write(chart, folder / "figures", styles)
         tables.write(numbers(chart), folder / "figures" / f"{chart.stem}.csv")
         (folder / "figures" / f"{chart.stem}.tex").write_text(
             latex.figure(chart.stem, chart.caption), "utf-8"
@@ -30,7 +35,8 @@ def write(
         tables.write(table.rows, base.with_name(f"{table.stem}.csv"))
         content = latex.table(table.shown, table.headings, WORDS, table.caption, table.stem)
         base.with_name(f"{table.stem}.tex").write_text(content, "utf-8")
-        table_pictures.write(table.shown, table.headings, WORDS, base)
+        if pictures:
+            table_pictures.write(table.shown, table.headings, WORDS, base)
 
 
 def numbers(chart: Chart) -> list[Row]:

@@ -17,8 +17,9 @@ import numpy as np
 
 from vbmle.common.validation import Floats
 from vbmle.report import page_ending, summary, tables, who_wins
+from vbmle.report.cards import Card, Table
 from vbmle.report.charts import POINTS, Chart, Panel, Series, thin
-from vbmle.report.section import Card, Section, Table
+from vbmle.report.section import Section
 from vbmle.report.styles import LEVELS, Style
 from vbmle.report.swatches import swatches
 from vbmle.report.tables import Row
@@ -33,6 +34,9 @@ LARGEST = 4_000_000
 WORDS = ("world", "agent", "against", "parameter", "worlds", "claim")
 """Columns of words; all others are of numbers."""
 
+FORMATS = (("pdf", "PDF"), ("png", "PNG"), ("csv", "CSV"), ("tex", "LaTeX"))
+"""Endings of the files beside the page, and what they are called."""
+
 BROAD = 3
 """Panels from which on a card takes the whole width."""
 
@@ -41,14 +45,18 @@ TALL = 22
 
 
 def write(
-    sections: Sequence[Section], styles: Mapping[str, Style], path: Path, claims: Sequence[Card] = ()
+    sections: Sequence[Section],
+    styles: Mapping[str, Style],
+    path: Path,
+    first: Sequence[Card] = (),
+    pictures: bool = True,
 ) -> Path:
-    """Write the page."""
-    cards = [*claims, *(card for section in sections for card in section.cards)]
+    """Write the page: `first` are the cards before those of the sections; with `pictures` it links to PDF and PNG."""
+    cards = [*first, *(card for section in sections for card in section.cards)]
     charts = [chart for card in cards for chart in ([card.chart] if card.chart else []) + list(card.more)]
     told = _told(sections, cards, styles)
     told["numbers"] = {chart.stem: number for number, chart in enumerate(charts)}
-    template = _environment().get_template("page.html")
+    template = _environment(FORMATS if pictures else FORMATS[2:]).get_template("page.html")
     for points in (POINTS, 90, 60, 45, 30):
         content = template.render(**told, data=_safe(_data(charts, styles, points)))
         if len(content.encode()) < LARGEST:
@@ -104,7 +112,7 @@ def _levels() -> list[str]:
 # The template engine
 
 
-def _environment() -> Environment:
+def _environment(formats: Sequence[tuple[str, str]]) -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     made = Environment(
@@ -114,7 +122,9 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.globals.update(legend=_legend, shown=_view, wide=_wide, about=_about, rows=who_wins.ROWS)
+    made.globals.update(
+        legend=_legend, shown=_view, wide=_wide, about=_about, rows=who_wins.ROWS, formats=formats
+    )
     return made
 
 

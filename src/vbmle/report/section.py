@@ -3,54 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from vbmle.experiments.spec import folder_name
 from vbmle.experiments.store import Results
 from vbmle.report import answers, charts, charts_across, published, tables, texts, world_runs
+from vbmle.report.cards import Card, Table
 from vbmle.report.charts import Chart
-from vbmle.report.tables import Row
 from vbmle.report.texts import Text
 from vbmle.report.world_runs import WorldRuns
 
+COLUMNS = (
+    "IQM: mean of the middle half. Std: standard deviation over the trials. Growth exponent: b of mean regret ~ t^b "
+    "over the later half of log t; 1 is linear (nothing learned), 0.5 the rate of the theory."
+)
+"""What the caption of a table of regret says of its columns; the page says it once."""
+
 MANY_PAIRS = 60
 """Pairs of agents up to which the page shows all of them, and not the first agent's alone."""
-
-
-@dataclass(frozen=True, eq=False)
-class Table:
-    """A table of the page and its files."""
-
-    stem: str
-    title: str
-    note: str
-    caption: str
-    """Stands alone."""
-    headings: Mapping[str, str]
-    rows: Sequence[Row]
-    """All of them, as in the file."""
-    first_only: str = ""
-    """If not empty, the page shows only the rows of this agent."""
-
-    @property
-    def shown(self) -> list[Row]:
-        return [row for row in self.rows if not self.first_only or row["agent"] == self.first_only]
-
-
-@dataclass(frozen=True, eq=False)
-class Card:
-    """A question, the sentence that answers it, and one figure; the rest is folded away."""
-
-    key: str
-    question: str
-    answer: str
-    chart: Chart | None
-    lead: str = ""
-    notes: Sequence[str] = ()
-    more: Sequence[Chart] = ()
-    tables: Sequence[Table] = ()
-    outcome: str = ""
-    """Of a claim: holds, does not hold, or open."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,11 +93,14 @@ def _cards(key: str, text: Text, worlds: Sequence[WorldRuns], listed: Sequence[T
         cards.append(Card(chart.stem, question, told, chart))
     for name, question, agents in text.groups:
         group = charts.regret(worlds, f"{key}-{name}", agents)
+        if group and cards:
+            group = replace(group, note="")  # the first has said it
         if group:
             told = answers.ranking(worlds, agents)
             cards.append(Card(f"{key}-{name}", question, told, group))
     lead = cards[0] if cards else Card(key, text.title, answers.regret(worlds), None)
-    notes = [note for note in (answers.tails(worlds), answers.beside_the_paper(worlds)) if note]
+    told = (f"{text.title}: {answers.tails(worlds)}", answers.beside_the_paper(worlds))
+    notes = [note for note in told if note]
     more = [chart for chart in made if chart.kind in folded]
     whole = Card(key, lead.question, lead.answer, lead.chart, text.lead, notes, more, listed)
     return [whole, *cards[1:]]
@@ -140,43 +113,38 @@ def _tables(key: str, worlds: Sequence[WorldRuns], text: Text, results: Sequence
     found = [_regret(key, worlds, results), _pairs(key, worlds)]
     trends = tables.trends(worlds, text.parameter)
     if any(tables.cell(row, "exponent") != "-" for row in trends):
-        note = "The exponent b of mean regret ~ parameter^b over the worlds that differ in it alone."
-        caption = f"How regret grows with a parameter. {note}"
-        found.append(
-            Table(f"{key}-trends", "How regret grows with a parameter", note, caption, tables.TREND, trends)
+        title = "How regret grows with a parameter"
+        caption = (
+            f"{title}: the exponent b of mean regret ~ parameter^b over the worlds that differ in it alone."
         )
+        found.append(Table(f"{key}-trends", title, "", caption, tables.TREND, trends))
     return [table for table in found if table.rows]
 
 
 def _regret(key: str, worlds: Sequence[WorldRuns], results: Sequence[Results]) -> Table:
     rows = tables.regret(worlds)
-    note = (
-        "IQM: mean of the middle half. Std: standard deviation over the trials. Growth exponent: b of mean regret ~ "
-        "t^b over the later half of log t; 1 is linear (nothing learned), 0.5 the rate of the theory."
-    )
-    if any(row["trouble"] for row in rows):
-        note += " Decisions in trouble: over all steps of all trials, those that did not end as they should."
+    note = ""
     if any(found.experiment.name == published.EXPERIMENT for found in results):
-        note += (
-            ' "Published" is what the paper prints, from its own machine and its own draw of worlds; it leaves the '
+        note = (
+            '"Published" is what the paper prints, from its own machine and its own draw of worlds; it leaves the '
             "dimension, the reward and the width of the network open, so its standard deviations can be compared in "
             "size only."
         )
     steps = sorted({world.horizon for world in worlds})
     after = f"{steps[0]}" if len(steps) == 1 else f"{steps[0]} to {steps[-1]}"
     title = f"Regret after {after} steps"
-    caption = f"{title}. {charts.REGRET} Brackets are 95% bootstrap intervals. {note}"
+    caption = f"{title}. {charts.REGRET} Brackets are 95% bootstrap intervals. {COLUMNS} {note}".rstrip()
     return Table(f"{key}-regret", title, note, caption, tables.REGRET, rows)
 
 
 def _pairs(key: str, worlds: Sequence[WorldRuns]) -> Table:
     pairs = tables.pairs(worlds)
     first = next(iter(worlds[0].agents)) if len(pairs) > MANY_PAIRS else ""
-    only = f" Here those of {first}; the file has every pair." if first else ""
+    only = f"Pairs of {first}; the CSV file has all {len(pairs)}." if first else ""
     note = (
         "Difference of regret, agent minus the one it is compared with: below 0 means it lost less. An interval that "
         "contains 0 leaves open which is better."
     )
     title = "Agents compared on the same worlds with the same luck"
     caption = f"{title}. {note} Brackets are 95% bootstrap intervals, for one comparison at a time."
-    return Table(f"{key}-pairs", title, f"{note}{only}", caption, tables.PAIRS, pairs, first)
+    return Table(f"{key}-pairs", title, only, caption, tables.PAIRS, pairs, first)

@@ -223,14 +223,14 @@ window.figures = (function () {
     drawn.add(element);
     return window.Plotly.react(element, made.traces, layout, CONFIG).then(() => { element.dataset.drawn = "yes"; });
   }
-  const seen = (element) => element.offsetParent !== null;
+  const seen = (element) => element.checkVisibility(); // false inside what is folded away
   const redraw = () => drawn.forEach((element) => { if (seen(element)) draw(element); else drawn.delete(element); });
 
   /* Figures are drawn when they come near, and those that can be seen when there is time; folded ones when they are opened. */
   const near = new IntersectionObserver((entries) => {
     entries.forEach((entry) => { if (entry.isIntersecting && !drawn.has(entry.target)) draw(entry.target); });
   }, { rootMargin: "400px" });
-  const later = window.requestIdleCallback || ((call) => setTimeout(call, 50));
+  const later = (call) => setTimeout(call, 20);
   function start() {
     const waiting = panels.find((panel) => !drawn.has(panel) && seen(panel));
     if (waiting) later(() => { if (!drawn.has(waiting) && seen(waiting)) draw(waiting); start(); });

@@ -75,9 +75,13 @@
   let current = null;
   function where() {
     const line = Math.min(0.35 * window.innerHeight, 260);
-    let found = 0;
-    places.forEach((place, n) => { if (place && place.getBoundingClientRect().top <= line) found = n; });
-    if (window.innerHeight + window.scrollY >= document.documentElement.scrollHeight - 2) found = atEnd(found);
+    const tops = places.map((place) => place.getBoundingClientRect().top);
+    const end = window.innerHeight + window.scrollY >= document.documentElement.scrollHeight - 2;
+    const highest = end ? Math.max.apply(null, tops) : Math.max.apply(null, tops.filter((top) => top <= line).concat(tops[0]));
+    // of cards side by side, and of all at the foot of the page, the one that was asked for
+    const asked = links.findIndex((link) => link.hash === location.hash);
+    const there = asked >= 0 && (end ? tops[asked] > 0 : Math.abs(tops[asked] - highest) < 8);
+    const found = there ? asked : tops.findIndex((top) => Math.abs(top - highest) < 8);
     if (links[found] === current) return;
     if (current) current.removeAttribute("aria-current");
     current = links[found];
@@ -85,12 +89,6 @@
     const bar = current.closest("ol");
     if (bar.scrollWidth > bar.clientWidth) bar.scrollLeft = current.offsetLeft - bar.offsetLeft - 40;
   }
-  /* At the foot of the page the place one has asked for, if it can be seen; otherwise the last. */
-  function atEnd(found) {
-    const asked = links.findIndex((link) => link.hash === location.hash);
-    return asked > found ? asked : location.hash && asked >= 0 ? found : links.length - 1;
-  }
-
   /* A link into something folded opens it. */
   function unfold() {
     const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
