@@ -150,7 +150,7 @@ def study(
     out: Out = Path("study"),
     jobs: Jobs = None,
 ) -> None:
-    """Run what the maximiser and the bias do to regret; ends in DIR/summary.md. Run again to resume."""
+    """Run what the maximiser and the bias do to regret; ends in DIR/summary.md and the page. Run again to resume."""
     from vbmle.experiments.suites import study as plan
     from vbmle.report.pages.study_page import write
 
@@ -159,6 +159,7 @@ def study(
     audits = plan.audits(sizes)
     _say(f"comparing {sum(audit.steps for audit in audits)} steps with the certified maximum")
     failures += plan.run_audits(audits, out, _processes(jobs))
+    _report(out, pictures=not quick)
     print((page := write(out, audits)).read_text())
     _say(f"see {page}")
     _name(failures)
@@ -191,7 +192,7 @@ def league(
     jobs: Jobs = None,
     trials: Trials = None,
 ) -> None:
-    """Run all agents in worlds of many kinds, each against the best; ends in DIR/league.md. Run again to resume."""
+    """Run all agents in worlds of many kinds; ends in DIR/league.md and the page. Run again to resume."""
     from vbmle.experiments.suites import league as plan
     from vbmle.report.pages.league_page import write
 
@@ -199,6 +200,7 @@ def league(
     if trials is not None:
         size = size._replace(trials=trials)
     failures = _records(plan.experiments(size), out, _home(jobs))
+    _report(out, pictures=not quick)
     try:
         page = write(out)
     except ValueError as error:  # every trial of some agent failed

@@ -159,7 +159,7 @@ def regret(worlds: Sequence[WorldRuns], name: str, agents: Sequence[str] = ()) -
     for world in worlds:
         shown = chosen(world, agents)
         lines = [curve(agent, named(agent, runs, world), runs) for agent, runs in shown.items()]
-        if lines:
+        if len(lines) > 1 or (lines and not agents):
             panels.append(
                 Panel(
                     "lines",

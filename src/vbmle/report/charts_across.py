@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from vbmle.common.validation import Floats
-from vbmle.report import charts, comparisons, statistics, world_runs
+from vbmle.report import charts, charts_tuned, comparisons, statistics, world_runs
 from vbmle.report.charts import Chart, Panel, Series, stem
 from vbmle.report.tables import text
 from vbmle.report.words import listed
@@ -33,6 +33,7 @@ def build(worlds: Sequence[WorldRuns], kinds: Sequence[str], name: str, paramete
         "profile": profile,
         "improvement": improvement,
         "cost": cost,
+        "tuned": charts_tuned.build,
     }
     found: list[Chart | None] = []
     for kind in kinds:

@@ -149,7 +149,8 @@ TEXTS: dict[str, Text] = {
         cards=(),
         page="What the maximiser and the bias do to regret",
         groups=(
-            ("accuracy", "How well must the maximum be found?", ("global", "few", "local", "certified")),
+            ("accuracy", "How well must the maximum be found?", ("global", "few", "local")),
+            ("certified", "Does a certified maximum do better?", ("global", "certified")),
             (
                 "schedule",
                 "How much bias is best?",

@@ -54,14 +54,17 @@ class Picture:
 
 
 def worlds_of(sections: Sequence[Section]) -> list[tuple[Section, WorldRuns]]:
-    """The columns: the worlds of the sections that are for the first screen, where two agents or more ran."""
+    """The columns: the worlds of the sections that are for the first screen, where two agents or more ran.
+
+    Of the worlds of a family that have the same label the first stands for all.
+    """
     wanted = [section for section in sections if section.text.first] or list(sections)
-    return [
-        (section, world)
-        for section in wanted
-        for world in section.worlds
-        if len(world.agents.keys() - world.references) > 1
-    ]
+    found: dict[tuple[str, str], tuple[Section, WorldRuns]] = {}
+    for section in wanted:
+        for world in section.worlds:
+            if len(world.agents.keys() - world.references) > 1:
+                found.setdefault((section.key, world.label), (section, world))
+    return list(found.values())
 
 
 def build(sections: Sequence[Section]) -> Picture | None:

@@ -161,7 +161,7 @@ window.figures = (function () {
     const names = Array.from(new Set(series.map((s) => s.name)));
     const traces = [];
     series.forEach((s) => {
-      const style = look(s, colors), row = names.indexOf(s.name) + 0.18 * (s.shift || 0);
+      const style = look(s, colors), row = names.indexOf(s.name) - (s.faint && !strip ? 0.2 : 0);
       const name = "<b>" + escaped(s.name.replace(/, \d+ of \d+ at 0$/, "")) + "</b><br>";
       if (strip) {
         const mean = s.at.reduce((sum, v) => sum + v, 0) / s.at.length;
@@ -181,7 +181,7 @@ window.figures = (function () {
       const reach = (v) => Math.abs(right.place(v) - right.place(s.at[0]));
       traces.push({
         x: [right.place(s.at[0])], y: [row], mode: "markers", showlegend: false, hoverinfo: "text", text: [name + show(s.at[0]) + end],
-        marker: { symbol: style.marker, size: 10, color: style.color },
+        marker: { symbol: style.marker + (s.faint ? "-open" : ""), size: s.faint ? 8 : 9, color: style.color },
         error_x: end
           ? { type: "data", symmetric: false, array: [reach(s.high[0])], arrayminus: [reach(s.low[0])], color: style.color, thickness: 2, width: 4 }
           : { visible: false },
