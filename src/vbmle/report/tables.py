@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
 
+from vbmle.common.files import harmless
 from vbmle.report import comparisons, leaders, published, statistics, world_runs
 from vbmle.report.comparisons import SAME_REGRET
 from vbmle.report.world_runs import Runs, WorldRuns
@@ -169,10 +170,10 @@ def write(rows: Sequence[Row], path: Path) -> None:
     """Rows as CSV, numbers in full; an empty field where there is none. Columns without any value are left out."""
     path.parent.mkdir(parents=True, exist_ok=True)
     columns = [key for key in rows[0] if any(_known(row.get(key)) for row in rows)] if rows else ["world"]
-    with path.open("w", newline="") as file:
+    with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, columns, extrasaction="ignore")
         writer.writeheader()
-        writer.writerows(rows)
+        writer.writerows({name: harmless(cell) for name, cell in row.items()} for row in rows)
 
 
 def _known(value: Value) -> bool:
