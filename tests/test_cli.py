@@ -159,7 +159,7 @@ def test_the_report_is_remade_from_records_alone(call, tmp_path: Path, monkeypat
     monkeypatch.setattr(paper, "experiments", lambda *_: first)
     code, out, err = call("paper", "--out", tmp_path)
     assert code == 0
-    assert "paper: running 15 of 15 trials" in err
+    assert "paper: running 21 of 21 trials" in err
     assert "distance: running 4 of 4 trials" in err
     assert "0.793" in out, "the paper's seconds per step"
     made = {p.relative_to(tmp_path) for p in tmp_path.rglob("*") if p.is_file() and p.suffix != ".parquet"}

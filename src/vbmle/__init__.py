@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from vbmle.planning.planner import Plan, evaluate, plan, plan_known, value_iteration
     from vbmle.serve.client import Client
     from vbmle.simulation import History, earned, simulate
+    from vbmle.theory.hardness import Hardness, hardness
 
 _HOME = {
     "Agent": "vbmle.agents.base",
@@ -47,6 +48,7 @@ _HOME = {
     "DriftingWorld": "vbmle.model.drifting_world",
     "Estimate": "vbmle.estimation.likelihood",
     "FeelGoodSampling": "vbmle.agents.feel_good",
+    "Hardness": "vbmle.theory.hardness",
     "History": "vbmle.simulation",
     "InformationDirected": "vbmle.agents.information_directed",
     "InformedVBMLE": "vbmle.agents.informed_vbmle",
@@ -71,6 +73,7 @@ _HOME = {
     "drive": "vbmle.gym",
     "earned": "vbmle.simulation",
     "evaluate": "vbmle.planning.planner",
+    "hardness": "vbmle.theory.hardness",
     "log_likelihood": "vbmle.estimation.likelihood",
     "maximum_likelihood": "vbmle.estimation.likelihood",
     "models_from_logs": "vbmle.model.from_files",
@@ -104,6 +107,7 @@ __all__ = [
     "Drive",
     "Estimate",
     "FeelGoodSampling",
+    "Hardness",
     "History",
     "InformationDirected",
     "InformedVBMLE",
@@ -121,6 +125,7 @@ __all__ = [
     "drive",
     "earned",
     "evaluate",
+    "hardness",
     "log_likelihood",
     "maximum_likelihood",
     "models_from_logs",

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
 FAILURES_SHOWN = 5
+MEASURED = 400
+"""Worlds of each size that are measured, of those that were drawn."""
 
 UsageError = cast(type[Exception], typer.BadParameter.__base__)
 
@@ -111,6 +113,9 @@ def main(context: typer.Context, version: Version = False) -> None:
 @app.command()
 def paper(
     quick: Annotated[bool, typer.Option("--quick", help="Few trials and steps: a first look.")] = False,
+    thorough: Annotated[
+        bool, typer.Option("--thorough", help="Thousands of worlds, T to 100,000: hours.")
+    ] = False,
     out: Out = Path("paper"),
     jobs: Jobs = None,
     trials: Trials = None,
@@ -119,7 +124,13 @@ def paper(
     """Run what the paper shows and what its reviewers asked; ends in DIR/report.html. Run again to resume."""
     from vbmle.experiments.suites.paper import experiments
 
-    _run(experiments(quick, trials, horizon), out, _home(jobs), pictures=not quick)
+    if quick and thorough:
+        raise InputError("--quick and --thorough are both given; leave one out")
+    planned = experiments(quick, trials, horizon, thorough)
+    failures = _records(planned, out, _home(jobs)) + _measured(planned[0], out, jobs)
+    _report(out, pictures=not quick)
+    _verdicts(out)
+    _name(failures)
 
 
 @app.command()
@@ -358,6 +369,15 @@ def _records(experiments: Sequence[Experiment], out: Path, workers: Workers) -> 
     return [str(failure) for summary in summaries for failure in summary.failures]
 
 
+def _measured(experiment: Experiment, out: Path, jobs: int | None) -> list[str]:
+    """Measure the worlds that an experiment drew; returns what failed, one entry each."""
+    from vbmle.experiments import progress, world_measures
+
+    with progress.watch() as watcher:
+        failures = world_measures.run(experiment, out, _home(jobs), watcher, MEASURED)
+    return [str(failure) for failure in failures]
+
+
 def _name(failures: Sequence[str]) -> None:
     """Say what failed, if anything did, and end with the code for it."""
     for failure in failures[:FAILURES_SHOWN]:
@@ -366,6 +386,17 @@ def _name(failures: Sequence[str]) -> None:
         more = len(failures) - FAILURES_SHOWN
         _say(f"vbmle: {len(failures)} trials failed{f', {more} more than shown' if more > 0 else ''}")
         raise typer.Exit(FAILED)
+
+
+def _verdicts(folder: Path) -> None:
+    """What the records say about the paper's claims, a line each."""
+    from vbmle.report.deciding import sentence
+    from vbmle.report.verdicts import read
+
+    for verdict in read(folder):
+        print(f"{verdict.title}: {verdict.outcome}. {verdict.sentence}")
+    if decides := sentence(folder):
+        print(f"What decides: {decides}")
 
 
 def _report(folder: Path, pictures: bool = True) -> None:

@@ -51,17 +51,24 @@ def test_specs_that_cannot_be_run_are_refused_in_one_line(changes: dict[str, obj
 
 
 def test_the_paper_experiment_is_the_papers():
-    """gamma = .9, lambda = 1, T = 500, 20 trials; (S, A) = (3,2), (5,4), (15,4); T = 2500 for the distances."""
+    """gamma = .9, lambda = 1, T = 500, 20 trials or more; (S, A) = (3,2), (5,4), (15,4); T = 2500 for distances."""
     full, quick = ({e.name: e for e in paper.experiments(quick=short)} for short in (False, True))
     assert list(full) == list(quick)
     own, brief = full["paper"], quick["paper"]
-    assert (own.trials, own.horizon) == (20, 500)
+    assert own.horizon == 500
+    assert own.stop is not None
+    assert own.stop.beside == 20
+    assert min(looks[0] for looks in own.stop.looks.values()) >= 20
+    assert own.stop.reference == "VBMLE"
+    assert own.stop.rivals == ("UCLK", "maximum likelihood", "VBMLE (log bias)", "PSRL")
+    assert own.trials == max(max(looks) for looks in own.stop.looks.values())
     sizes = [(c.settings["states"], c.settings["actions"]) for c in own.worlds.values()]
     assert sizes == [(3, 2), (5, 4), (15, 4)]
     assert {c.settings["discount"] for c in own.worlds.values()} == {0.9}
     for label, choice in own.agents.items():
         agent = catalogue.agents()[choice.name](random_network(3, 2, 2).mdp, **choice.settings)
-        assert agent.settings["ridge"] == 1.0, label
+        assert agent.settings.get("ridge", 1.0) == 1.0, label
+        assert "ridge" in agent.settings or label == "PSRL"
     assert own.agents["UCLK"].settings["update"] == "every-step"
     assert brief.plan()[0].seeds() == own.plan()[0].seeds()
     assert (brief.worlds, brief.agents) == (own.worlds, own.agents)
@@ -73,7 +80,27 @@ def test_the_paper_experiment_is_the_papers():
 def test_trials_and_steps_of_the_paper_can_be_set():
     found = paper.experiments(trials=2, horizon=7)
     assert {(e.trials, e.horizon) for e in found} == {(2, 7)}
-    assert len({e.name for e in found}) == len(found) == 10
+    assert {e.stop for e in found} == {None}, "who names a number of trials gets it"
+    assert len({e.name for e in found}) == len(found) == 13
+
+
+def test_thorough_adds_what_the_paper_leaves_open():
+    usual, thorough = ({e.name: e for e in paper.experiments(thorough=more)} for more in (False, True))
+    assert set(thorough) - set(usual) == {"choices"}
+    assert thorough["growth"].horizon == 100_000
+    assert {c.settings["dimension"] for c in usual["growth-dimension"].worlds.values()} == {
+        2,
+        4,
+        6,
+        8,
+        10,
+        16,
+        32,
+    }
+    assert thorough["paper"].trials >= 1000
+    one = [c for label, c in thorough["choices"].worlds.items() if "one world" in label]
+    assert all("seed" in choice.settings for choice in one)
+    assert len(one) == 6
 
 
 # TOML files

@@ -5,7 +5,9 @@ Everything in this file decides numbers, so it is part of the resume key (`vbmle
 
 from __future__ import annotations
 
+import json
 import warnings
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from vbmle.agents.base import Agent
@@ -21,8 +23,14 @@ if TYPE_CHECKING:
 
 def make_world(trial: Trial) -> World:
     """The world of a trial, with the trial's seed where it asks for one."""
-    maker = catalogue.worlds()[trial.world_choice.name]
-    return maker(**trial.world_choice.settings, **_seed(trial, "world"))
+    settings = trial.world_choice.settings | _seed(trial, "world")
+    return _world(trial.world_choice.name, json.dumps(settings, sort_keys=True))
+
+
+@lru_cache(maxsize=2)
+def _world(name: str, settings: str) -> World:
+    """Kept for the agents that meet it next: of a small world, its feasible set takes longest."""
+    return catalogue.worlds()[name](**json.loads(settings))
 
 
 def make_agent(trial: Trial, world: World) -> Agent:

@@ -24,9 +24,12 @@ DECIDING = (
     "agents",
     "worlds",
     "simulation.py",
+    "theory/hardness.py",
+    "theory/lure.py",
     "theory/trace.py",
     "experiments/measures.py",
     "experiments/playing.py",
+    "experiments/world_measures.py",
 )
 """Files and folders of the package that the numbers in a record depend on."""
 

@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Protocol, TypeVar
 
 from vbmle.common.files import alone_in
-from vbmle.experiments import InputError, playing
+from vbmle.experiments import InputError, playing, rounds
 from vbmle.experiments.compute import Lost, PoolGone, Workers
 from vbmle.experiments.resume_key import code_version
+from vbmle.experiments.rounds import Round
 from vbmle.experiments.spec import Experiment, Trial
 from vbmle.experiments.store import Record, Store, about
 
@@ -99,16 +100,20 @@ def _open(experiment: Experiment, folder: Path, watcher: Watcher) -> tuple[Store
 
 
 def _complete(store: Store, trials: list[Trial], workers: Workers, watcher: Watcher) -> Summary:
-    """Run the trials and keep their records."""
+    """Run the trials and keep their records; where comparisons decide how many it takes, look by look."""
     summary = Summary(kept=len(store.experiment.plan()) - len(trials))
+    losses = rounds.Losses(store, trials)
 
     def keep(trial: Trial, result: Record | Failure | Lost) -> None:
-        _keep(store, trial, result, summary)
+        kept = _keep(store, trial, result, summary)
+        if kept is not None:
+            losses.add(kept)
         watcher.finished(trial.agent)
 
-    if trials:
-        watcher.begin(store.experiment.name, *_counts(store.experiment, trials))
-        _collect(workers, trials, keep)
+    for part in rounds.rounds(store.experiment, trials, losses, watcher.say):
+        if part.trials:
+            watcher.begin(part.name, *_counts(store.experiment, part))
+            _collect(workers, part.trials, keep)
     return summary
 
 
@@ -122,7 +127,8 @@ def _collect(
         raise Stopped("the cluster is gone; what is complete is kept, run again to go on") from None
 
 
-def _keep(store: Store, trial: Trial, result: Record | Failure | Lost, summary: Summary) -> None:
+def _keep(store: Store, trial: Trial, result: Record | Failure | Lost, summary: Summary) -> Record | None:
+    """Write the record, and return it; None for what failed."""
     if isinstance(result, Lost):
         summary.failures.append(Failure(trial, result.message))
     elif isinstance(result, Failure):
@@ -137,6 +143,8 @@ def _keep(store: Store, trial: Trial, result: Record | Failure | Lost, summary: 
             reason = error.strerror or error
             raise Stopped(f"cannot write {store.path(trial)} ({reason}); run again to go on") from None
         summary.made += 1
+        return result
+    return None
 
 
 def play(trial: Trial) -> Record | Failure:
@@ -149,7 +157,7 @@ def play(trial: Trial) -> Record | Failure:
     return Record(trial, columns, facts, code_version(), about())
 
 
-def _counts(experiment: Experiment, trials: list[Trial]) -> tuple[dict[str, int], dict[str, int]]:
-    total = experiment.trials * len(experiment.worlds)
-    missing = {agent: sum(trial.agent == agent for trial in trials) for agent in experiment.agents}
-    return dict.fromkeys(experiment.agents, total), {agent: total - n for agent, n in missing.items()}
+def _counts(experiment: Experiment, part: Round) -> tuple[dict[str, int], dict[str, int]]:
+    """How many trials each agent has in a round, and how many of them have a record."""
+    missing = {agent: sum(trial.agent == agent for trial in part.trials) for agent in experiment.agents}
+    return part.totals, {agent: part.totals[agent] - n for agent, n in missing.items()}

@@ -21,6 +21,7 @@ from vbmle.common import validation
 from vbmle.common.validation import Ints
 from vbmle.experiments import InputError, catalogue, measures
 from vbmle.experiments.settings import settings_of
+from vbmle.experiments.stopping import Stopping
 
 
 class Choice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -63,6 +64,8 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     record: Recording = Recording()
     title: str = ""
     """What the report is called; by default its name."""
+    stop: Stopping | None = None
+    """Where it is given, `trials` is the most there are anywhere, and comparisons decide how many it takes."""
 
     def __post_init__(self) -> None:
         _require_short("experiment", self.name)
@@ -83,6 +86,8 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
                     raise InputError(
                         f"{self.name}: {kind}s {other!r} and {label!r} map to the same folder name; rename one"
                     )
+        if self.stop is not None:
+            self.stop.check(self.name, list(self.worlds), list(self.agents))
 
     def plan(self) -> list[Trial]:
         """Every trial; the first of all worlds and agents come first, so that half a run is half of each."""
@@ -91,7 +96,12 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
             for index in range(self.trials)
             for world in self.worlds
             for agent in self.agents
+            if index < self.budget(world, agent)
         ]
+
+    def budget(self, world: str, agent: str) -> int:
+        """The most trials of an agent in a world."""
+        return self.trials if self.stop is None else min(self.trials, self.stop.budget(world, agent))
 
     def trial(self, world: str, agent: str, index: int) -> Trial:
         """One of them."""

@@ -13,7 +13,18 @@ def write(folder: Path, pictures: bool = True) -> Path:
     from itertools import groupby
 
     from vbmle.experiments.store import load
-    from vbmle.report import exploring, exports, page, section, styles, tables, texts, who_wins
+    from vbmle.report import (
+        claims,
+        exploring,
+        exports,
+        page,
+        section,
+        styles,
+        tables,
+        texts,
+        verdicts,
+        who_wins,
+    )
 
     found = sorted(load(folder), key=lambda results: texts.place(results.experiment.name))
     looks = styles.assign(agent for results in found for agent in results.experiment.agents)
@@ -24,7 +35,10 @@ def write(folder: Path, pictures: bool = True) -> Path:
         if made.tables:
             tables.show(made.tables[0].rows, tables.REGRET, f"{made.text.title}: regret")
     across = [world for _, world in who_wins.worlds_of(sections)]
-    asked = [card for card in (exploring.card(across),) if card]
+    asked = [*claims.cards(folder, found), *([card] if (card := exploring.card(across)) else [])]
     drawn = [who_wins.chart(sections), *(card.chart for card in asked)]
-    exports.write([chart for chart in drawn if chart], [], folder, looks, pictures)
+    listed = [table for card in asked for table in card.tables]
+    exports.write([chart for chart in drawn if chart], listed, folder, looks, pictures)
+    if told := verdicts.verdicts(found):
+        verdicts.write(folder, told)
     return page.write(sections, looks, folder / "report.html", asked, pictures)

@@ -127,7 +127,7 @@ def curve(agent: str, name: str, runs: Runs, column: str = "regret", faint: bool
 def named(agent: str, runs: Runs, world: WorldRuns) -> str:
     """The agent, with its number of trials where some are missing."""
     count = len(runs.trials)
-    return agent if count == world.planned else f"{agent} ({count} trial{'s' if count > 1 else ''})"
+    return agent if count == world.expected(agent) else f"{agent} ({count} trial{'s' if count > 1 else ''})"
 
 
 # Regret

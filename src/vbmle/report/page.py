@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 LARGEST = 4_000_000
 """Bytes of a page; curves get fewer points until it fits."""
 
-WORDS = ("world", "agent", "against", "parameter", "worlds", "claim")
+WORDS = ("world", "agent", "against", "parameter", "rival", "measure", "choice", "in")
 """Columns of words; all others are of numbers."""
 
 FORMATS = (("pdf", "PDF"), ("png", "PNG"), ("csv", "CSV"), ("tex", "LaTeX"))

@@ -94,10 +94,10 @@ def _size(worlds: Sequence[WorldRuns]) -> str:
 def warnings(worlds: Sequence[WorldRuns]) -> list[str]:
     """Trials that are missing, and decisions that did not end as they should."""
     lacking = [
-        f"{named(agent)} in {named(world.label)} ({len(runs.trials)} of {world.planned})"
+        f"{named(agent)} in {named(world.label)} ({len(runs.trials)} of {world.expected(agent)})"
         for world in worlds
         for agent, runs in world.agents.items()
-        if len(runs.trials) < world.planned
+        if len(runs.trials) < world.expected(agent)
     ]
     troubled = [
         f"{named(agent)} in {named(world.label)} ({runs.trouble} in {len(runs.trials) * world.horizon} steps)"

@@ -82,6 +82,21 @@ TEXTS: dict[str, Text] = {
         cards=("distance", "mle_error"),
         first=False,
     ),
+    "growth": Text(
+        "Growth with T and d",
+        "How does regret grow with d?",
+        "Long runs, on the hypercube and on random networks; the same with d from 2 on. Most plan only when what is known "
+        "has doubled, which is checked against planning in every step where both can run.",
+        cards=("parameter",),
+        parameter="dimension",
+        first=False,
+    ),
+    "choices": Text(
+        "What the paper leaves open",
+        "Does it matter what the paper leaves open?",
+        cards=("regret",),
+        first=False,
+    ),
     "dimension": Text(
         "The dimension d",
         "Does the dimension d matter?",

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import reduce
 from typing import Any
 
 import numpy as np
 
 from vbmle.common.validation import Floats, Ints
-from vbmle.experiments.spec import Choice
+from vbmle.experiments.spec import Choice, Experiment
 from vbmle.experiments.store import Record, Results
 from vbmle.report.statistics import Interval, mean_interval
 
@@ -59,7 +59,15 @@ class Runs:
 
     def at(self, trials: Ints) -> Floats:
         """Final regret of these trials."""
-        return self.final[np.searchsorted(self.trials, trials)]
+        return self.last("regret", trials)
+
+    def last(self, column: str, trials: Ints) -> Floats:
+        """The last value of a column in these trials."""
+        return self.columns[column][np.searchsorted(self.trials, trials), -1]
+
+    def seconds_of(self, trials: Ints) -> Floats:
+        """Seconds per step of these trials."""
+        return self.seconds_per_step[np.searchsorted(self.trials, trials)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +88,12 @@ class WorldRuns:
     """Labels of the agents that only serve as a measure."""
     p_min: float = 0.0
     """The smallest positive transition probability of the truth, the median over trials; 0 if not on record."""
+    beside: Mapping[str, int] = field(default_factory=dict)
+    """Trials of the agents that were not to have as many as the others."""
+
+    def expected(self, agent: str) -> int:
+        """How many trials of an agent there should be."""
+        return self.beside.get(agent, self.planned)
 
     @property
     def size(self) -> str:
@@ -125,15 +139,32 @@ def by_world(results: Results) -> list[WorldRuns]:
                     experiment=experiment.name,
                     label=world,
                     facts=every[0].facts,
-                    planned=experiment.trials,
+                    planned=_planned(experiment, here),
                     horizon=experiment.horizon,
                     agents={agent: _runs(records) for agent, records in here.items()},
                     choice=choice,
                     references=references,
                     p_min=_p_min(every),
+                    beside=_beside(experiment, world),
                 )
             )
     return found
+
+
+def _planned(experiment: Experiment, here: Mapping[str, Sequence[Record]]) -> int:
+    """The number of trials; where a rule decided when to stop, as many as the agent with most has."""
+    if experiment.stop is None:
+        return experiment.trials
+    return max(len(records) for records in here.values())
+
+
+def _beside(experiment: Experiment, world: str) -> dict[str, int]:
+    """Agents that a stopping rule does not compare."""
+    stop = experiment.stop
+    if stop is None:
+        return {}
+    compared = {stop.reference, *stop.rivals}
+    return {agent: experiment.budget(world, agent) for agent in experiment.agents if agent not in compared}
 
 
 def _p_min(records: Sequence[Record]) -> float:

@@ -2,6 +2,7 @@
 
 bounds       beta_t, beta'_t, the bounds on Delta_t, on sums of vector norms and on regret; published radii
 trace        all of it along a run, each quantity beside its bound
+hardness     how hard a world is: diameter, value norm, reciprocal gaps (also `vbmle.hardness`)
 prequential  the paper's martingale made a confidence set
 confidence   what a set proves about V* and about a policy (from `vbmle.estimation.confidence`)
 misfit       whether any theta fits, and where none does (from `vbmle.estimation.misfit`)

@@ -16,7 +16,7 @@ from vbmle.experiments import catalogue
 from vbmle.experiments.settings import settings_of
 from vbmle.experiments.spec import Choice, Experiment
 from vbmle.experiments.store import load
-from vbmle.experiments.suites.paper import SIZES, network
+from vbmle.experiments.suites.paper_network import SIZES, network
 
 REFERENCE = "VBMLE"
 SUFFIX = ", tuned"

@@ -1,11 +1,15 @@
 """What the paper shows, and what its reviewers asked: a list of experiments, each with a section of the report.
 
-    paper        Figures 1a, 1b and that of the appendix, Table 1 and the table of standard deviations: 20 freshly drawn
-                 random networks at three sizes, 500 steps. UCLK plans in every step, as the paper ran it.
+    paper        Figures 1a, 1b and that of the appendix, Table 1 and the table of standard deviations: freshly drawn
+                 random networks at three sizes, 500 steps. As many worlds as it takes to tell VBMLE from UCLK, maximum
+                 likelihood, its log bias and PSRL, up to a budget (`vbmle.experiments.stopping`); 20 worlds for the
+                 agents beside them. UCLK plans in every step, as the paper ran it.
     distance     Figures 2a and 2b: how far theta_t and the maximum-likelihood estimate are from the truth, 2500 steps.
+    growth...    regret against T and d (`vbmle.experiments.suites.paper_growth`).
     rivals       Every agent of the package on worlds that need exploration, and on the paper's.
     dimension, temperature, reward, accuracy      what a choice that the paper leaves open does to regret.
     cost-states, cost-actions, cost-dimension     larger worlds, and seconds per step against their size.
+    choices      all that the paper leaves open, with the spread that it prints (`paper_choices`; thorough only).
 
 The paper leaves d and the width of the network open; d = 5, 5, 10 and 32 hidden units are our choice.
 """
@@ -18,29 +22,33 @@ from typing import NamedTuple
 import msgspec
 
 from vbmle.experiments.spec import Choice, Experiment, Recording
-
-SIZES = {"(3,2)": (3, 2, 5), "(5,4)": (5, 4, 5), "(15,4)": (15, 4, 10)}
-"""States, actions and dimension by the paper's name for the world."""
+from vbmle.experiments.stopping import Stopping
+from vbmle.experiments.suites import paper_choices, paper_growth
+from vbmle.experiments.suites.paper_growth import GrowthSize
+from vbmle.experiments.suites.paper_network import SIZES, random_network
 
 VBMLE, APPROXIMATE, LIKELIHOOD = "VBMLE", "approximated VBMLE", "maximum likelihood"
+LOG_BIAS, PSRL = "VBMLE (log bias)", "PSRL"
 UCLK, UCLK_TUNED = "UCLK", "UCLK (0.01 radius)"
 AGENTS = {
     VBMLE: Choice("VBMLE", {"bias": "sqrt", "ridge": 1.0}),
+    LOG_BIAS: Choice("VBMLE", {"bias": "log", "ridge": 1.0}),
     APPROXIMATE: Choice("ApproximateVBMLE", {"bias": "sqrt", "ridge": 1.0}),
     LIKELIHOOD: Choice("MaximumLikelihood", {"ridge": 1.0}),
+    PSRL: Choice("PSRL"),
     UCLK: Choice("UCLK", {"update": "every-step"}),
     UCLK_TUNED: Choice("UCLK", {"update": "every-step", "radius_scale": 0.01}),
 }
+COMPARED = (UCLK, LIKELIHOOD, LOG_BIAS, PSRL)
+"""Whom VBMLE is told from."""
+
 RIVALS = {
-    VBMLE: AGENTS[VBMLE],
-    "VBMLE (log bias)": Choice("VBMLE", {"bias": "log", "ridge": 1.0}),
-    APPROXIMATE: AGENTS[APPROXIMATE],
-    LIKELIHOOD: AGENTS[LIKELIHOOD],
+    **{name: AGENTS[name] for name in (VBMLE, LOG_BIAS, APPROXIMATE, LIKELIHOOD)},
     UCLK: Choice("UCLK"),
     UCLK_TUNED: Choice("UCLK", {"radius_scale": 0.01}),
     "UCLK+": Choice("UCLKPlus"),
     "UPAC-UCLK": Choice("UPACUCLK"),
-    "PSRL": Choice("PSRL"),
+    PSRL: AGENTS[PSRL],
     "UCRL2": Choice("UCRL2"),
     "RBMLE": Choice("RBMLE"),
     "Q-learning": Choice("QLearning"),
@@ -61,56 +69,69 @@ SEARCHES = {
     "no bias": Choice("MaximumLikelihood"),
 }
 
+Looks = tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]
+
 
 class Size(NamedTuple):
     """Trials, and steps, of the paper's own experiments and of the others."""
 
-    trials: int
+    looks: Looks
+    """By size of the world: after how many worlds comparisons are looked at."""
+    beside: int
     steps: int
+    long_trials: int
     long: int
     other_trials: int
     other_steps: int
     cost_steps: int
+    cost_states: tuple[int, ...]
+    growth: GrowthSize
+    choices: int = 0
+    """Trials of what the paper leaves open; 0: not run."""
 
 
-FULL = Size(20, 500, 2500, 10, 600, 60)
-QUICK = Size(3, 60, 100, 2, 40, 10)
+QUICK = Size(((4,), (4,), (2,)), 2, 60, 2, 100, 2, 40, 10, (5, 15, 45), paper_growth.QUICK)
+FULL = Size(
+    ((100, 200, 400), (100, 200, 400), (50, 100)),
+    20,
+    500,
+    60,
+    2500,
+    10,
+    600,
+    60,
+    (5, 15, 45, 100),
+    paper_growth.FULL,
+)
+THOROUGH = FULL._replace(
+    looks=((100, 200, 400, 800, 1600, 3200), (100, 200, 400, 800, 1600, 3200), (100, 200, 400)),
+    long_trials=200,
+    other_trials=20,
+    growth=paper_growth.THOROUGH,
+    choices=100,
+)
 
 
 def experiments(
-    quick: bool = False, trials: int | None = None, horizon: int | None = None
+    quick: bool = False, trials: int | None = None, horizon: int | None = None, thorough: bool = False
 ) -> list[Experiment]:
     """Everything; `quick` is a smaller look at the same. `trials` and `horizon`, where given, hold for all."""
-    size = QUICK if quick else FULL
+    size = QUICK if quick else THOROUGH if thorough else FULL
     found = [
-        _experiment("paper", _networks(SIZES.values(), SIZES), AGENTS, size.trials, size.steps),
+        _headlines(size),
         _distance(size),
-        _experiment("rivals", {**NEEDY, "(5,4)": _network()}, RIVALS, size.other_trials, size.other_steps),
+        *paper_growth.experiments(size.growth),
+        _experiment(
+            "rivals", {**NEEDY, "(5,4)": random_network()}, RIVALS, size.other_trials, size.other_steps
+        ),
         *_choices(size),
         *_costs(size),
+        *(paper_choices.experiments(size.choices, size.steps) if size.choices else ()),
     ]
     changes = {key: value for key, value in (("trials", trials), ("horizon", horizon)) if value is not None}
+    if trials is not None:
+        found[0] = msgspec.structs.replace(found[0], stop=None)  # the user decides
     return [msgspec.structs.replace(experiment, **changes) for experiment in found]
-
-
-def network(states: int, actions: int, dimension: int) -> dict[str, int | float | str]:
-    """The settings of the paper's world at one size."""
-    return {
-        "states": states,
-        "actions": actions,
-        "dimension": dimension,
-        "hidden": 32,
-        "temperature": 0.01,
-        "discount": 0.9,
-    }
-
-
-def _network(states: int = 5, actions: int = 4, dimension: int = 5, **changes: float | str) -> Choice:
-    return Choice("random_network", network(states, actions, dimension) | changes)
-
-
-def _networks(sizes: Iterable[tuple[int, int, int]], labels: Iterable[str]) -> dict[str, Choice]:
-    return {label: _network(*size) for label, size in zip(labels, sizes, strict=True)}
 
 
 def _experiment(
@@ -119,12 +140,30 @@ def _experiment(
     return Experiment(name=name, worlds=worlds, agents=agents, trials=trials, horizon=steps)
 
 
+def _networks(sizes: Iterable[tuple[int, int, int]], labels: Iterable[str]) -> dict[str, Choice]:
+    return {label: random_network(*size) for label, size in zip(labels, sizes, strict=True)}
+
+
+def _headlines(size: Size) -> Experiment:
+    """The comparisons that the paper is about, in as many worlds as they need."""
+    looks = dict(zip(SIZES, size.looks, strict=True))
+    return Experiment(
+        name="paper",
+        worlds=_networks(SIZES.values(), SIZES),
+        agents=AGENTS,
+        trials=max(max(found) for found in looks.values()),
+        horizon=size.steps,
+        record=Recording(steps="log"),
+        stop=Stopping(VBMLE, COMPARED, looks, beside=size.beside),
+    )
+
+
 def _distance(size: Size) -> Experiment:
     return Experiment(
         name="distance",
-        worlds={"(3,2)": _network(3, 2, 5)},
+        worlds={"(3,2)": random_network(3, 2, 5)},
         agents={name: AGENTS[name] for name in (VBMLE, LIKELIHOOD, UCLK, UCLK_TUNED)},
-        trials=size.other_trials,
+        trials=size.long_trials,
         horizon=size.long,
         record=Recording(steps="log", distance=True, mle_error=True),
     )
@@ -133,15 +172,15 @@ def _distance(size: Size) -> Experiment:
 def _choices(size: Size) -> list[Experiment]:
     """What the paper leaves open, one choice at a time, at (5,4)."""
     three = {name: AGENTS[name] for name in (VBMLE, LIKELIHOOD, UCLK)}
-    dimensions = {f"d = {d}": _network(dimension=d) for d in (2, 5, 10, 20)}
-    temperatures = {f"temperature {t:g}": _network(temperature=t) for t in (0.01, 0.1, 0.3, 1.0)}
-    rewards = {f"{reward} reward": _network(reward=reward) for reward in ("uniform", "sparse")}
-    worlds = {"hypercube": NEEDY["hypercube"], "sparse reward": _network(reward="sparse")}
+    dimensions = {f"d = {d}": random_network(dimension=d) for d in (2, 5, 10, 20)}
+    temperatures = {f"temperature {t:g}": random_network(temperature=t) for t in (0.01, 0.1, 0.3, 1.0)}
+    rewards = {f"{reward} reward": random_network(reward=reward) for reward in ("uniform", "sparse")}
+    worlds = {"hypercube": NEEDY["hypercube"], "sparse reward": random_network(reward="sparse")}
     some, steps = size.other_trials, size.steps
     return [
         _experiment("dimension", dimensions, three, some, steps),
         _experiment("temperature", temperatures, three, some, steps),
-        _experiment("reward", rewards, three, size.trials, steps),
+        _experiment("reward", rewards, three, 2 * some, steps),
         _experiment("accuracy", worlds, SEARCHES, some, 2 * size.other_steps),
     ]
 
@@ -150,9 +189,9 @@ def _costs(size: Size) -> list[Experiment]:
     """One of S, A and d grows; few steps, because what is asked for is the cost of one."""
     agents = {name: AGENTS[name] for name in (VBMLE, APPROXIMATE, LIKELIHOOD, UCLK)}
     grown = {
-        "states": {f"S = {n}": _network(n, 4, 10) for n in (5, 15, 45, 100)},
-        "actions": {f"A = {n}": _network(15, n, 10) for n in (2, 4, 8, 16)},
-        "dimension": {f"d = {n}": _network(15, 4, n) for n in (5, 10, 20, 40)},
+        "states": {f"S = {n}": random_network(n, 4, 10) for n in size.cost_states},
+        "actions": {f"A = {n}": random_network(15, n, 10) for n in (2, 4, 8, 16)},
+        "dimension": {f"d = {n}": random_network(15, 4, n) for n in (5, 10, 20, 40)},
     }
     return [
         _experiment(f"cost-{name}", worlds, agents, max(1, size.other_trials // 3), size.cost_steps)

@@ -1,0 +1,167 @@
+"""When an experiment has seen enough worlds: paired comparisons looked at a fixed number of times.
+
+A reference agent is compared with each rival on the same worlds with the same luck, after n_1 < n_2 < ... < n_K = N
+worlds. A comparison is decided at the first look whose interval of the mean difference (rival minus reference)
+
+    excludes 0,  or is shorter than a tenth of the larger of the two mean losses,
+
+and a world is left when all its comparisons are decided, after N trials at the latest. Look k spends the error
+alpha_k = alpha ((n_k/N)^2 - (n_{k-1}/N)^2), and its interval has the level 1 - alpha_k. By the union bound all K
+intervals hold together with probability 1 - alpha, whenever one stops, and so does what they have in common, which is
+what is reported (repeated confidence intervals, Jennison and Turnbull 1989; spending as by Lan and DeMets 1983).
+
+Each interval is Student's, corrected for skewness (Hall 1992), and guarded: its upper end is that of the sample with
+one more world, in which the rival loses as much as the worst loss either agent has had, its lower end that of the
+sample with one in which the reference does. What is guaranteed: the error for differences of finite variance, as n
+grows. What is tested: at most 5% in all, with looks from 100 to 800 worlds, where one world in twenty or more makes
+the losses. What nothing can give without a bound on losses: protection from a tail that none of n worlds has met.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated
+
+import msgspec
+import numpy as np
+
+from vbmle.common.validation import Floats
+from vbmle.experiments import InputError
+
+ERROR = 0.05
+"""That any of the intervals of a comparison misses the truth."""
+
+SHARE = 0.1
+"""Of the larger mean loss: a shorter interval says that the agents lose about the same."""
+
+STRAIGHT = 1e-6
+"""Skewness below this needs no correction."""
+
+Look = Annotated[int, msgspec.Meta(ge=2)]
+
+
+class Stopping(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Who is compared with whom, and after how many trials one looks, by world."""
+
+    reference: str
+    rivals: tuple[str, ...]
+    looks: dict[str, tuple[Look, ...]]
+    beside: int = 20
+    """Trials of the agents that are not compared."""
+
+    def check(self, name: str, worlds: Sequence[str], agents: Sequence[str]) -> None:
+        """Refuse labels that are not there, and looks that do not increase."""
+        for agent in (self.reference, *self.rivals):
+            if agent not in agents:
+                raise InputError(f"{name}: stop compares {agent!r}, which is not one of its agents")
+        if set(self.looks) != set(worlds):
+            raise InputError(f"{name}: stop needs looks for each of its worlds, {', '.join(worlds)}")
+        for world, looks in self.looks.items():
+            if not looks or list(looks) != sorted(set(looks)):
+                raise InputError(f"{name}: the looks at {world} are {list(looks)}; they need to increase")
+
+    def budget(self, world: str, agent: str) -> int:
+        """How many trials there may be."""
+        compared = agent == self.reference or agent in self.rivals
+        return self.looks[world][-1] if compared else min(self.beside, self.looks[world][-1])
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The mean of rival minus reference after the last look that there are trials for."""
+
+    reference: str
+    rival: str
+    trials: int
+    value: float
+    low: float
+    high: float
+    mean: float
+    """What the reference loses."""
+    rival_mean: float
+    decided: int = 0
+    """After how many trials it was; 0 while it is open."""
+
+    @property
+    def outcome(self) -> str:
+        """What is sure about the reference: it loses "less", "more", "the same" (within a tenth), or it is "open"."""
+        if self.low > 0.0 or self.high < 0.0:
+            return "less" if self.low > 0.0 else "more"
+        short = self.high - self.low < SHARE * max(self.mean, self.rival_mean)
+        return "the same" if short else "open"
+
+
+def levels(looks: Sequence[int], error: float = ERROR) -> Floats:
+    """The error that each look spends."""
+    spent = error * (np.array(looks) / looks[-1]) ** 2
+    return np.diff(spent, prepend=0.0)
+
+
+def compare(names: tuple[str, str], ours: Floats, theirs: Floats, looks: Sequence[int]) -> Comparison | None:
+    """Where the comparison stands after the trials there are; None before the first look.
+
+    `ours` and `theirs` are the losses of reference and rival by trial, NaN where a trial failed: a pair that lacks one
+    is left out.
+    """
+    found = None
+    for look, error in zip(looks, levels(looks), strict=True):
+        both = np.isfinite(ours[:look]) & np.isfinite(theirs[:look])
+        if len(both) < look or both.sum() < 2:
+            continue
+        one, two = ours[:look][both], theirs[:look][both]
+        value, low, high = paired(one, two, error)
+        if found and max(low, found.low) <= value <= min(high, found.high):
+            low, high = max(low, found.low), min(high, found.high)
+        before = found.decided if found else 0
+        found = Comparison(*names, len(one), value, low, high, float(one.mean()), float(two.mean()), before)
+        if not before and found.outcome != "open":
+            found = replace(found, decided=len(one))
+    return found
+
+
+def paired(ours: Floats, theirs: Floats, error: float = ERROR) -> tuple[float, float, float]:
+    """The mean of theirs - ours, and the ends of its guarded interval."""
+    gaps = theirs - ours
+    worst = float(max(np.abs(ours).max(), np.abs(theirs).max()))
+    low, _ = hall(np.append(gaps, -worst), error)
+    _, high = hall(np.append(gaps, worst), error)
+    return float(gaps.mean()), low, high
+
+
+def hall(values: Floats, error: float = ERROR) -> tuple[float, float]:
+    """Ends of Student's interval of the mean, corrected for skewness by Hall's cubic transformation."""
+    from scipy.special import stdtrit
+
+    count, mean = len(values), float(values.mean())
+    spread, skewness = float(values.std(ddof=1)), _skewness(values)
+    reach = float(stdtrit(count - 1, 1.0 - error / 2.0)) / math.sqrt(count)
+    ends = [mean - spread * _untransformed(end, skewness, count) for end in (reach, -reach)]
+    return ends[0], ends[1]
+
+
+def _skewness(values: Floats) -> float:
+    gaps = values - values.mean()
+    variance = float((gaps**2).mean())
+    return float((gaps**3).mean()) / variance**1.5 if variance > 0.0 else 0.0
+
+
+def _untransformed(y: float, skewness: float, count: int) -> float:
+    """The t with t + g t^2/3 + g^2 t^3/27 + g/(6n) = y, for the skewness g."""
+    if abs(skewness) < STRAIGHT:
+        return y
+    return 3.0 / skewness * (math.cbrt(1.0 + skewness * (y - skewness / (6.0 * count))) - 1.0)
+
+
+def comparisons(stop: Stopping, world: str, losses: Mapping[str, Floats]) -> list[Comparison]:
+    """Every comparison of a world that has come to its first look, from losses by agent and trial (NaN: none)."""
+    ours = losses[stop.reference]
+    pairs = [((stop.reference, rival), losses[rival]) for rival in stop.rivals]
+    found = [compare(names, ours, theirs, stop.looks[world]) for names, theirs in pairs]
+    return [comparison for comparison in found if comparison is not None]
+
+
+def settled(stop: Stopping, found: Sequence[Comparison]) -> bool:
+    """Every comparison of a world is decided."""
+    return sum(comparison.decided > 0 for comparison in found) == len(stop.rivals)

@@ -1,0 +1,219 @@
+"""Verdicts against numbers that were put into the records, and the ratios and exponents behind them."""
+
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import pytest
+
+from vbmle.experiments.spec import Choice, Experiment, Recording, Trial
+from vbmle.experiments.stopping import Stopping
+from vbmle.experiments.store import Record, Results
+from vbmle.report import ratios, verdicts
+from vbmle.report.headlines import headlines
+from vbmle.report.verdicts import Verdict, read, write
+
+NETWORK = Choice("random_network", {"states": 3, "actions": 2, "dimension": 2})
+FACTS = {"states": 3, "actions": 2, "dimension": 2}
+Loss = Callable[[Trial], float]
+
+
+def results(experiment: Experiment, columns: Callable[[Trial], dict[str, np.ndarray]]) -> Results:
+    records = [Record(trial, columns(trial), FACTS) for trial in experiment.plan()]
+    return Results(experiment, records, {}, [])
+
+
+def paper(lost: dict[str, Loss], trials: int = 40, seconds: dict[str, float] | None = None) -> Results:
+    """Both sizes, with these losses and seconds per step by agent."""
+    spent = seconds or {}
+
+    def columns(trial: Trial) -> dict[str, np.ndarray]:
+        shape = np.linspace(0.0, 1.0, len(trial.steps))
+        wobble = 1.0 + 0.01 * math.sin(trial.index)
+        took = np.full(len(shape), spent.get(trial.agent, 1e-3) * wobble)
+        return {"regret": lost[trial.agent](trial) * shape, "seconds": took}
+
+    worlds = {"(3,2)": NETWORK, "(5,4)": NETWORK}
+    agents = {agent: Choice("Random") for agent in lost}
+    looks: dict[str, tuple[int, ...]] = dict.fromkeys(worlds, (trials // 2, trials))
+    stop = Stopping("VBMLE", tuple(agent for agent in lost if agent != "VBMLE"), looks)
+    return results(
+        Experiment(name="paper", worlds=worlds, agents=agents, trials=trials, horizon=10, stop=stop), columns
+    )
+
+
+def draw(mean: float, spread: float) -> Loss:
+    return lambda trial: mean + spread * math.sin(7.0 * trial.index + 1.0)
+
+
+def by_claim(*given: Results) -> dict[str, Verdict]:
+    return {verdict.claim: verdict for verdict in verdicts.verdicts(given)}
+
+
+def test_an_agent_that_loses_less_is_said_to_with_the_numbers_of_the_records():
+    found = by_claim(paper({"VBMLE": draw(2.0, 0.5), "UCLK": draw(9.0, 6.0)}))["regret"]
+    gap = np.mean([draw(9.0, 6.0)(t) - draw(2.0, 0.5)(t) for t in _trials(40)])
+    assert found.outcome == "holds"
+    assert found.estimate == pytest.approx(gap, rel=1e-12)
+    assert 0.0 < found.low < gap < found.high
+    assert found.worlds == 80
+    assert "more than VBMLE at (3,2) (40 worlds); and" in found.sentence
+    assert f"{gap:.2f} [{found.low:.2f}, {found.high:.2f}]" in found.sentence
+
+
+def _trials(count: int) -> list[Trial]:
+    return [Trial("", "", "", index, NETWORK, NETWORK, 10) for index in range(count)]
+
+
+def test_an_agent_that_loses_more_is_said_to():
+    found = by_claim(paper({"VBMLE": draw(9.0, 6.0), "UCLK": draw(2.0, 0.5)}))["regret"]
+    assert found.outcome == "does not hold"
+    assert "less than VBMLE at (3,2)" in found.sentence
+
+
+def test_what_cannot_be_told_is_open():
+    same = {"VBMLE": draw(2.0, 1.0), "UCLK": lambda trial: draw(2.0, 1.0)(_trials(90)[trial.index + 13])}
+    found = by_claim(paper(same))["regret"]
+    assert found.outcome == "open"
+    assert "which may be nothing" in found.sentence
+
+
+def test_few_worlds_decide_nothing_however_clear_they_are():
+    found = by_claim(paper({"VBMLE": draw(2.0, 0.01), "UCLK": draw(90.0, 0.5)}, trials=12))
+    assert {verdict.outcome for verdict in found.values()} == {"open"}
+
+
+def test_the_spread_is_a_ratio_of_standard_deviations():
+    found = by_claim(paper({"VBMLE": draw(2.0, 0.5), "UCLK": draw(20.0, 6.0)}))["spread"]
+    assert found.estimate == pytest.approx(12.0, rel=1e-12)
+    assert found.low <= 12.0 + 1e-9 <= found.high + 1e-6
+    assert found.outcome == "holds"
+    printed = [row["UCLK, printed"] for row in found.details]
+    assert printed == ["79.289", "23.982"]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "outcome"),
+    [({"VBMLE": 1e-3, "UCLK": 5e-3}, "holds"), ({"VBMLE": 5e-3, "UCLK": 1e-3}, "does not hold")],
+)
+def test_time_is_the_ratio_of_seconds_in_the_same_worlds(seconds: dict[str, float], outcome: str):
+    found = by_claim(paper({"VBMLE": draw(2.0, 0.5), "UCLK": draw(9.0, 6.0)}, seconds=seconds))["time"]
+    assert found.estimate == pytest.approx(seconds["UCLK"] / seconds["VBMLE"], rel=1e-12)
+    assert found.outcome == outcome
+
+
+def test_headlines_read_the_trials_there_are():
+    """Of 40 planned, 25 are there: the first look is the last one that is complete."""
+    made = paper({"VBMLE": draw(2.0, 0.5), "UCLK": draw(9.0, 6.0)})
+    part = [record for record in made.records if record.trial.index < 25]
+    found = headlines(Results(made.experiment, part, {}, []))
+    assert found["(3,2)", "UCLK"].trials == 20
+
+
+def test_without_a_rule_all_trials_are_one_look():
+    made = paper({"VBMLE": draw(2.0, 0.5), "UCLK": draw(9.0, 6.0), "PSRL": draw(3.0, 0.1)})
+    plain = msgspec.structs.replace(made.experiment, stop=None)
+    found = headlines(Results(plain, made.records, {}, []))
+    assert {key: comparison.trials for key, comparison in found.items()} == {
+        (world, rival): 40 for world in ("(3,2)", "(5,4)") for rival in ("UCLK", "PSRL")
+    }
+
+
+def far(trials: int = 30) -> Results:
+    def columns(trial: Trial) -> dict[str, np.ndarray]:
+        size = np.exp(0.3 * math.sin(trial.index)) * np.ones(len(trial.steps))
+        uclk = trial.agent == "UCLK"
+        found = {"regret": size, "seconds": size, "distance": size * (3.0 if uclk else 1.0)}
+        return found | ({"distance_mean": 7.0 * size} if uclk else {})
+
+    agents = {"VBMLE": Choice("Random"), "UCLK": Choice("Random")}
+    record = Recording(steps="log", distance=True)
+    worlds = {"(3,2)": NETWORK}
+    return results(
+        Experiment(name="distance", worlds=worlds, agents=agents, trials=trials, horizon=50, record=record),
+        columns,
+    )
+
+
+def test_distance_is_that_of_the_nearest_and_of_the_mean():
+    found = by_claim(far())["distance"]
+    assert found.estimate == pytest.approx(3.0, rel=1e-12)
+    assert found.details[1]["ratio"] == pytest.approx(7.0, rel=1e-12)
+    assert (found.outcome, found.worlds) == ("holds", 30)
+
+
+def growing(power: float, dimension_power: float) -> list[Results]:
+    def columns(trial: Trial) -> dict[str, np.ndarray]:
+        size = float(trial.world_choice.settings.get("dimension", 1)) ** dimension_power
+        luck = 1.0 + 0.1 * math.sin(trial.index)
+        return {"regret": luck * size * trial.steps**power, "seconds": np.ones(len(trial.steps))}
+
+    agents, record = {"VBMLE (doubling)": Choice("VBMLE")}, Recording(steps="log")
+    cubes = {f"hypercube, d = {d}": Choice("hypercube", {"dimension": d}) for d in (2, 4, 8)}
+    return [
+        results(
+            Experiment(name=name, worlds=worlds, agents=agents, trials=25, horizon=1000, record=record),
+            columns,
+        )
+        for name, worlds in (
+            ("growth", {"hypercube": cubes["hypercube, d = 4"]}),
+            ("growth-dimension", cubes),
+        )
+    ]
+
+
+@pytest.mark.parametrize(("power", "outcome"), [(0.4, "holds"), (0.8, "open")])
+def test_growth_gives_back_the_exponents_that_were_put_in(power: float, outcome: str):
+    found = by_claim(*growing(power, 1.3))["growth"]
+    assert found.estimate == pytest.approx(power, rel=1e-9)
+    assert found.outcome == outcome
+    in_d = [row for row in found.details if row["in"] == "d"]
+    assert in_d[0]["exponent"] == pytest.approx(1.3, rel=1e-9)
+    assert (in_d[0]["from"], in_d[0]["to"]) == (2, 8)
+    decades = [(row["from"], row["to"]) for row in found.details if row["in"] == "T"]
+    assert decades == [(100, 1000), (10, 100)]
+
+
+def test_verdicts_are_kept_and_read_back(tmp_path: Path):
+    found = verdicts.verdicts([paper({"VBMLE": draw(2.0, 0.5), "UCLK": draw(9.0, 6.0)}), far()])
+    assert [verdict.claim for verdict in found] == ["regret", "spread", "time", "distance"]
+    path = write(tmp_path, found)
+    assert read(tmp_path) == found
+    assert "NaN" not in path.read_text()
+    assert json.loads(path.read_text())["format"] == "vbmle-verdicts-1"
+    assert read(tmp_path / "elsewhere") == []
+
+
+def test_other_experiments_have_no_verdicts():
+    assert verdicts.verdicts([]) == []
+
+
+# Ratios
+
+
+def test_nothing_lost_has_no_spread_to_divide_by():
+    assert math.isnan(ratios.spread(np.zeros(10), np.arange(10.0)).value)
+
+
+def test_a_geometric_mean_is_that_of_the_ratios():
+    ours, theirs = np.array([1.0, 2.0, 4.0]), np.array([2.0, 8.0, 2.0])
+    assert ratios.geometric(ours, theirs).value == pytest.approx((2.0 * 4.0 * 0.5) ** (1 / 3), rel=1e-12)
+
+
+def test_the_spread_of_few_is_that_of_draws_of_twenty():
+    """For a normal population s^2 * 19 / sigma^2 is chi-squared with 19 degrees; 4% is four standard errors."""
+    from scipy import stats
+
+    population = stats.norm.ppf((np.arange(20_000) + 0.5) / 20_000)
+    low, high = ratios.spread_of_few(population)
+    expected = np.sqrt(stats.chi2.ppf([0.025, 0.975], 19) / 19)
+    assert [low, high] == pytest.approx(expected, rel=0.04)
+
+
+def test_a_curve_that_starts_later_has_no_local_exponent():
+    steps = np.arange(1, 101)
+    late = np.where(steps > 50, steps - 50.0, 0.0)[None].repeat(5, axis=0)
+    assert math.isnan(ratios.local_exponent(steps, late, 100).value)
