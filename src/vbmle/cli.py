@@ -122,9 +122,8 @@ def paper(
     horizon: Horizon = None,
 ) -> None:
     """Run what the paper shows and what its reviewers asked for; ends in DIR/report.html. Run again to resume."""
-    from vbmle.experiments.suites.paper import experiments
-
     from vbmle.experiments import finished
+    from vbmle.experiments.suites.paper import experiments
 
     if quick and thorough:
         raise InputError("--quick and --thorough are both given; leave one out")
@@ -133,7 +132,7 @@ def paper(
         _verdicts(out)
         return
     failures = _records(planned, out, _home(jobs)) + _measured(planned[0], out, jobs)
-    _report(out)
+    _report(out, pictures=not quick)
     _verdicts(out)
     _name(failures)
     finished.note(out, planned)
@@ -169,7 +168,7 @@ def study(
     out: Out = Path("study"),
     jobs: Jobs = None,
 ) -> None:
-    """Measure what the maximiser and the bias do to regret; ends in DIR/summary.md. Run again to resume."""
+    """Measure what the maximiser and the bias do to regret; ends in DIR/report.html. Run again to resume."""
     from vbmle.experiments.suites import study as plan
     from vbmle.report.pages.study_page import write
 
@@ -178,6 +177,7 @@ def study(
     audits = plan.audits(sizes)
     _say(f"comparing {sum(audit.steps for audit in audits)} steps with the certified maximum")
     failures += plan.run_audits(audits, out, _processes(jobs))
+    _report(out, pictures=not quick)
     print((page := write(out, audits)).read_text(encoding="utf-8"))
     _say(f"see {page}")
     _name(failures)
@@ -197,7 +197,7 @@ def compare(
     failures = _records(plan.tuning(size), out / "tuning", _home(jobs))
     chosen = plan.choose(out / "tuning")
     failures += _records(plan.comparison(chosen, size), out, _home(jobs))
-    _report(out)
+    _report(out, pictures=not quick)
     print((page := write(out, chosen)).read_text(encoding="utf-8"))
     _say(f"see {page}")
     _name(failures)
@@ -210,7 +210,7 @@ def league(
     jobs: Jobs = None,
     trials: Trials = None,
 ) -> None:
-    """Run all agents in worlds of many kinds, each against the best; ends in DIR/league.md. Run again to resume."""
+    """Run all agents in worlds of many kinds; ends in DIR/league.md and the page. Run again to resume."""
     from vbmle.experiments.suites import league as plan
     from vbmle.report.pages.league_page import write
 
@@ -218,6 +218,7 @@ def league(
     if trials is not None:
         size = size._replace(trials=trials)
     failures = _records(plan.experiments(size), out, _home(jobs))
+    _report(out, pictures=not quick)
     try:
         page = write(out)
     except ValueError as error:  # every trial of some agent failed
@@ -334,12 +335,12 @@ def _draw(name: str, path: Path) -> None:
     _say(f"see {path}")
 
 
-def _run(experiments: Sequence[Experiment], out: Path, workers: Workers) -> None:
+def _run(experiments: Sequence[Experiment], out: Path, workers: Workers, pictures: bool = True) -> None:
     """Run experiments, report them, and end with the code that says how it went."""
     from vbmle.experiments import finished
 
     failures = _records(experiments, out, workers)
-    _report(out)
+    _report(out, pictures)
     _name(failures)
     finished.note(out, experiments)
 
@@ -350,8 +351,7 @@ def _nothing_to_do(experiments: Sequence[Experiment], out: Path) -> bool:
 
     if not finished.is_finished(out, experiments):
         return False
-    count = sum(len(experiment.plan()) for experiment in experiments)
-    _say(f"nothing to do: all {count} trials have their records; see {out / finished.PAGE}")
+    _say(f"nothing to do: all trials have their records; see {out / finished.PAGE}")
     return True
 
 
@@ -419,11 +419,11 @@ def _verdicts(folder: Path) -> None:
         print(f"What decides: {decides}")
 
 
-def _report(folder: Path) -> None:
+def _report(folder: Path, pictures: bool = True) -> None:
     from vbmle.report import write
 
     try:
-        page = write(folder)
+        page = write(folder, pictures)
     except OSError as error:
         _say(f"vbmle: cannot write the report in {folder} ({error.strerror or error}); the records are kept")
         raise typer.Exit(FAILED) from None

@@ -58,6 +58,6 @@ def _page_code() -> str:
     """A hash of what makes the page."""
     total = hashlib.sha256()
     for path in sorted((PACKAGE / "report").rglob("*.*")):
-        if path.suffix in (".py", ".css", ".js"):
+        if path.suffix in (".py", ".css", ".js", ".html"):
             total.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
     return total.hexdigest()[:16]

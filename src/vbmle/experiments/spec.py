@@ -75,6 +75,8 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     trials: int
     horizon: int
     record: Recording = Recording()
+    title: str = ""
+    """What the report is called; by default its name."""
     stop: Stopping | None = None
     """Where it is given, `trials` is the most there are anywhere, and comparisons decide how many it takes."""
 

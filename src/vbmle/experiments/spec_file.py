@@ -1,6 +1,7 @@
 """Experiments from TOML files.
 
     name = "rivers"                          # the file's name if left out
+    title = "Swimming upstream"              # of the report; the name if left out
     trials = 20
     horizon = 600
 
@@ -53,16 +54,19 @@ def read(path: Path, **changes: int | None) -> Experiment:
         if key not in content:
             raise InputError(f"{path}: {key} is missing; {_example(key)}")
     name = content.get("name", path.stem)
-    if not isinstance(name, str) or not name.strip():
-        raise InputError(f"{path}: name is {name!r}; it needs a string")
+    title = content.get("title", name)
+    for field, value in (("name", name), ("title", title)):
+        if not isinstance(value, str) or not value.strip():
+            raise InputError(f"{path}: {field} is {value!r}; it needs a string")
     where = f"{path}: record"
     record = Recording(**fit(where, "record", Recording, _table(where, content.get("record", {}))))
     own_parts.look_in(path.parent, Path.cwd())
     worlds = _choices(path, "world", content["worlds"])
     agents = _choices(path, "agent", content["agents"])
     size = {"trials": content["trials"], "horizon": content["horizon"]}
+    told = {"title": content["title"]} if "title" in content else {}
     try:
-        return Experiment(name=name, worlds=worlds, agents=agents, record=record, **size)
+        return Experiment(name=name, **told, worlds=worlds, agents=agents, record=record, **size)
     except InputError as error:
         raise InputError(f"{path}: {str(error).removeprefix(f'{name}: ')}") from None
 
