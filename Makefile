@@ -13,7 +13,7 @@ FUZZED := 300
 CHECKED := src tests docs core hatch_build.py
 
 .DEFAULT_GOAL := help
-.PHONY: help paper compare study league peers test lint format docs bench soak core wheel sanitize clean
+.PHONY: help paper compare study league peers test lint format docs bench soak torture core wheel sanitize clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
@@ -79,6 +79,11 @@ docs: $(STAMP) core ## the documentation, into site/; fails on an undocumented p
 
 bench: $(STAMP) core ## the speed table, into bench/
 	.venv/bin/vbmle bench --out bench
+
+torture: $(STAMP) core ## damaged files, two writers, odd records and fuzzed solves (docs/robustness.md)
+	PYTHONPATH=tests $(PY) tests/fuzz_files.py 1000
+	PYTHONPATH=tests $(PY) tests/fuzz.py 10000
+	$(PY) -m pytest -q tests/common tests/experiments/test_odd_records.py tests/test_edges.py
 
 wheel: $(RUNS) ## a wheel for this platform and any Python, and the sources to build others from, into dist/
 	$(PY) -m hatchling build

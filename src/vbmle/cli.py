@@ -159,7 +159,7 @@ def study(
     audits = plan.audits(sizes)
     _say(f"comparing {sum(audit.steps for audit in audits)} steps with the certified maximum")
     failures += plan.run_audits(audits, out, _processes(jobs))
-    print((page := write(out, audits)).read_text())
+    print((page := write(out, audits)).read_text(encoding="utf-8"))
     _say(f"see {page}")
     _name(failures)
 
@@ -179,7 +179,7 @@ def compare(
     chosen = plan.choose(out / "tuning")
     failures += _records(plan.comparison(chosen, size), out, _home(jobs))
     _report(out)
-    print((page := write(out, chosen)).read_text())
+    print((page := write(out, chosen)).read_text(encoding="utf-8"))
     _say(f"see {page}")
     _name(failures)
 

@@ -1,7 +1,6 @@
 """The sampler's parts: the ends of a slice, the shares of facets, and a chain that can be taken up again."""
 
 import gc
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,6 @@ from vbmle.worlds import random_network
 REFUSED = r"core|out of range"
 EXAMPLES = example_models()
 NETWORK = random_network(15, 4, 10)
-STATM = Path("/proc/self/statm")
 LEAST_SHARE = 0.1  # kLeastShare in core/src/sampling/reference.hpp
 
 
@@ -145,18 +143,3 @@ def test_views_outlive_the_sampler():
     y = Sampler(EXAMPLES["simplex mixture"].mdp.core).y
     gc.collect()
     np.testing.assert_array_equal(y, 0.0)
-
-
-@pytest.mark.skipif(not STATM.exists(), reason="only Linux says how much memory is in use")
-def test_ten_thousand_samplers_leave_nothing():
-    mdp = EXAMPLES["one base model"].mdp
-    Sampler(mdp.core)
-    before = resident()
-    for _ in range(10_000):
-        Sampler(mdp.core)
-    assert resident() - before < 4_000_000  # each takes more than 1,000 bytes
-
-
-def resident() -> int:
-    """Bytes of memory in use."""
-    return int(STATM.read_text().split()[1]) * 4096

@@ -175,7 +175,7 @@ def test_records_of_an_older_format_are_told_by_name(tmp_path: Path):
     store = filled(tmp_path, small())
     first, second = small().plan()
     older(store, first)
-    with pytest.raises(OldError, match=r"an earlier version of vbmle \(vbmle-record-1, not vbmle-record-2\)"):
+    with pytest.raises(OldError, match=r"an earlier version of vbmle \(vbmle-record-1, not vbmle-record-3\)"):
         store.read(first)
     (results,) = load(tmp_path)
     assert [record.trial for record in results.records] == [second]

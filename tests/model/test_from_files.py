@@ -65,7 +65,7 @@ def test_npz_models_are_read_in_the_order_of_the_file(tmp_path: Path):
         ({}, "holds no array"),
         ({"calm": np.ones((2, 3))}, r"array 'calm' has shape \(2, 3\); a base model needs \(S, A, S\)"),
         ({"calm": np.ones((2, 1, 3))}, r"array 'calm' has shape \(2, 1, 3\)"),
-        ({"calm": np.array([[["a"]]])}, "array 'calm' holds <U1; probabilities are numbers"),
+        ({"calm": np.array([[["a"]]])}, "'calm' holds <U1; it needs plain numbers"),
         ({"calm": np.full((1, 1, 1), np.nan)}, r"array 'calm' is nan at index \(0, 0, 0\)"),
         ({"calm": np.full((2, 1, 2), 0.4)}, r"array 'calm' sums to 0.8 at \(s=0, a=0\)"),
         ({"calm": np.ones((1, 1, 1)), "busy": np.ones((1, 2, 1))}, r"array 'busy' has shape \(1, 2, 1\)"),

@@ -12,12 +12,20 @@ from typing import Protocol
 import numpy as np
 
 from vbmle.agents.tabular_models import tabular_coordinates
+from vbmle.common import saved_checks
 from vbmle.common.files import Snapshot
 from vbmle.common.validation import Floats, Ints
 from vbmle.core import sampling as core
 from vbmle.estimation.candidates import posterior
 from vbmle.estimation.counts import TransitionCounts
+from vbmle.model.core_model import lies_inside
 from vbmle.model.mdp import LinearMixtureMDP
+
+MOST_THINNING = 100_000
+"""Steps of the chain per free coordinate and draw; more would take minutes."""
+
+MOST_DRAWS = 1000
+"""Draws, or biases, that are kept at once."""
 
 BURN_IN = 10
 """The first draw of a chain takes this many times the steps of the others."""
@@ -58,7 +66,7 @@ class Dirichlet:
         return {}
 
     def restore(self, snapshot: Snapshot) -> None:
-        pass
+        saved_checks.require_like("", snapshot, {})
 
 
 class CandidateDraws:
@@ -70,8 +78,8 @@ class CandidateDraws:
     def draw(self, counts: TransitionCounts, rng: np.random.Generator) -> Floats:
         """The vertex of a candidate, drawn with its posterior probability."""
         below = np.cumsum(posterior(counts))
-        place = int(np.searchsorted(below, rng.random() * below[-1], side="right"))
-        return np.eye(self._dimension)[min(place, self._dimension - 1)]
+        candidate = int(np.searchsorted(below, rng.random() * below[-1], side="right"))
+        return np.eye(self._dimension)[min(candidate, self._dimension - 1)]
 
     def snapshot(self) -> Snapshot:
         return {}
@@ -84,6 +92,7 @@ class HitAndRun:
     """A chain in the coordinates y of P, `thinning` steps per free coordinate and draw."""
 
     def __init__(self, mdp: LinearMixtureMDP, thinning: int) -> None:
+        self._mdp = mdp
         self._chain, self._thinning, self._draws = core.Sampler(mdp.core), thinning, 0
 
     def draw(self, counts: TransitionCounts, rng: np.random.Generator) -> Floats:
@@ -100,6 +109,12 @@ class HitAndRun:
         }
 
     def restore(self, snapshot: Snapshot) -> None:
+        saved_checks.require_like("", snapshot, self.snapshot())
+        saved_checks.require_within("draws", snapshot["draws"], 0, 2**62)
+        for name in ("y", "reference"):
+            saved_checks.require_finite(name, snapshot[name])
+            if not lies_inside(self._mdp.flat_set, snapshot[name]):
+                raise ValueError(f"{name} lies outside the feasible set")
         self._chain.y[...], self._chain.reference[...] = snapshot["y"], snapshot["reference"]
         self._draws = int(snapshot["draws"])
 

@@ -17,13 +17,14 @@ that of the policy in force, exploration included; epsilon = 1 is the agent `Ran
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 
-from vbmle.agents.base import Agent
+from vbmle.agents.base import Agent, refuse_more
 from vbmle.agents.random_policy import draw_policy
 from vbmle.agents.tuning import Knob
+from vbmle.common import saved_checks
 from vbmle.common.files import Snapshot
 from vbmle.common.validation import Among, Floats, Ints, index, one_of, probability
 from vbmle.estimation.counts import TransitionCounts
@@ -91,7 +92,9 @@ class QLearning(Agent):
     def policy(self) -> Ints:
         return self._policy
 
-    def observe(self, state: int, action: int, next_state: int) -> None:
+    def observe(self, state: int, action: int, next_state: int, *more: Any, **named: Any) -> None:
+        if more or named:
+            refuse_more(self, state, action, next_state, *more, **named)
         mdp = self.mdp
         state, action, next_state = self._numbers(state, action, next_state)
         i = self.counts.add(state, action, next_state)
@@ -120,6 +123,11 @@ class QLearning(Agent):
         rng = np.random.default_rng([self.settings["seed"], self.counts.total])
         random = draw_policy(rng, self.mdp)
         return np.where(rng.random(self.mdp.num_states) < epsilon, random, self._greedy)
+
+    def _check(self, snapshot: Snapshot) -> None:
+        super()._check(snapshot)
+        worst = np.where(self.mdp.allowed, 2.0 / (1.0 - self.mdp.discount), -np.inf)
+        saved_checks.require_within("Q", snapshot["Q"], np.where(self.mdp.allowed, -worst, -np.inf), worst)
 
     def restore(self, snapshot: Snapshot) -> None:
         super().restore(snapshot)

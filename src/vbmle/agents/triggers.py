@@ -2,11 +2,13 @@
 
     EveryStep              whenever it is asked, once for each observation and state
     EveryObservation       once after each observation, whatever the state
-    InformationDoubled     when the information about what was observed has doubled (`vbmle.estimation.information`)
+    InformationGrown       when the information about what was observed has doubled, or grown by another factor
+                           (`vbmle.estimation.information`)
     VisitsDoubled          when the pair about to be played was seen as often since the last decision as before it
     LogDeterminantDoubled  when the determinant of some regression has doubled
 
 The setting `update` names the choice: "every-step", or "doubling" in the sense of the agent's paper.
+`InformedVBMLE` also has "tenth": when the information has grown by a tenth.
 """
 
 from __future__ import annotations
@@ -17,9 +19,11 @@ from typing import Annotated
 
 import numpy as np
 
+from vbmle.common import saved_checks
 from vbmle.common.files import Snapshot
 from vbmle.common.validation import Among, Floats, Ints
-from vbmle.estimation.counts import TransitionCounts
+from vbmle.estimation.counts import MOST_COUNTED, TransitionCounts
+from vbmle.estimation.forgetting import ForgettingCounts
 from vbmle.estimation.information import Information
 from vbmle.model.mdp import LinearMixtureMDP
 
@@ -47,8 +51,16 @@ class Trigger:
         """What `restore` continues from."""
         return {}
 
+    grows: tuple[str, ...] = ()
+    """What of a snapshot may be longer than that of a fresh one."""
+
     def restore(self, snapshot: Snapshot) -> None:
         """Continue from a snapshot."""
+        saved_checks.require_like("", snapshot, self.snapshot(), self.grows)
+        self._resume(snapshot)
+
+    def _resume(self, snapshot: Snapshot) -> None:
+        """Take over what has the right kinds and shapes."""
 
 
 class EveryStep(Trigger):
@@ -76,15 +88,15 @@ class EveryObservation(Trigger):
     def snapshot(self) -> Snapshot:
         return {"due": np.array(self._due)}
 
-    def restore(self, snapshot: Snapshot) -> None:
+    def _resume(self, snapshot: Snapshot) -> None:
         self._due = bool(snapshot["due"])
 
 
-class InformationDoubled(Trigger):
-    """Due when the log-determinant of a block's information has grown enough since the last decision."""
+class InformationGrown(Trigger):
+    """Due when the determinant of a block's information has grown by the factor since the last decision."""
 
-    def __init__(self, mdp: LinearMixtureMDP, ridge: float) -> None:
-        self._information = Information(mdp, ridge)
+    def __init__(self, mdp: LinearMixtureMDP, ridge: float, factor: float = 2.0) -> None:
+        self._information = Information(mdp, ridge, factor)
 
     def seen(self, transition: int) -> None:
         self._information.add(transition)
@@ -101,7 +113,7 @@ class InformationDoubled(Trigger):
     def snapshot(self) -> Snapshot:
         return self._information.snapshot()
 
-    def restore(self, snapshot: Snapshot) -> None:
+    def _resume(self, snapshot: Snapshot) -> None:
         self._information.restore(snapshot)
 
 
@@ -128,13 +140,22 @@ class VisitsDoubled(Trigger):
     def snapshot(self) -> Snapshot:
         return {"before": self._before, "begun": np.array(self._begun)}
 
-    def restore(self, snapshot: Snapshot) -> None:
-        self._before[...] = snapshot["before"]
+    def _resume(self, snapshot: Snapshot) -> None:
+        before = snapshot["before"]
+        if isinstance(self._counts, ForgettingCounts):  # what was seen then may weigh less now
+            saved_checks.require_within("before", before, 0.0, float(MOST_COUNTED))
+        else:
+            saved_checks.require_within("before", before, 0.0, self._counts.visits())
+            if (before != np.floor(before)).any():
+                raise ValueError("before holds fractions; visits are whole numbers")
+        self._before[...] = before
         self._begun = bool(snapshot["begun"])
 
 
 class LogDeterminantDoubled(Trigger):
     """Due at first, and when one of the log-determinants that `current()` gives is new or has grown by log 2."""
+
+    grows = ("before",)
 
     def __init__(self, current: Callable[[], Sequence[float]]) -> None:
         self._current, self._due = current, True
@@ -154,5 +175,10 @@ class LogDeterminantDoubled(Trigger):
     def snapshot(self) -> Snapshot:
         return {"before": np.array(self._before, dtype=np.float64), "due": np.array(self._due)}
 
-    def restore(self, snapshot: Snapshot) -> None:
+    def _resume(self, snapshot: Snapshot) -> None:
+        saved_checks.require_finite("before", snapshot["before"])
+        if len(snapshot["before"]) > len(self._current()):
+            raise ValueError(
+                f"before has {len(snapshot['before'])} entries; {len(self._current())} is the most"
+            )
         self._before, self._due = snapshot["before"].tolist(), bool(snapshot["due"])

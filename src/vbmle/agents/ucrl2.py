@@ -13,7 +13,7 @@ can happen is known: p lives on the m successors of (s, a), and m takes the plac
 the radius. That keeps the promise: by Weissman et al. (2003) a ball of squared radius 2/n log(2^m 20 S A t^7/delta)
 fails with probability at most delta/(20 t^7 S A), and for m >= 2 this is below the radius above as long as
 S <= 200 (A/delta)^13 (m = 1 leaves nothing open). Planning promises an error (1e-6 (1 + 1/(1-gamma))) in place
-of 1/sqrt(t), by policy iteration over actions and models where that is cheaper than sweeps, and V ends as an upper
+of 1/sqrt(t), by policy iteration over actions and models where that is cheaper than sweeps; V ends as an upper
 bound.
 
 A pair never visited may have any p, whatever radius_scale is (with 1 the formula says the same).
@@ -31,6 +31,7 @@ from vbmle.agents.triggers import VisitsDoubled
 from vbmle.agents.tuning import RADIUS_SCALE
 from vbmle.common.validation import Floats, Ints, non_negative, probability
 from vbmle.core.optimism import L1Optimist
+from vbmle.estimation.change_point import Restart
 from vbmle.estimation.forgetting import Forget
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.planning.planner import rounding
@@ -60,6 +61,8 @@ class UCRL2(ModelAgent):
         from it, or give its pair (s, a) a small chance of anything from then on.
     forget : float or {"window": int}, optional
         How old observations fade: a half-life in steps, or a window of the last ones. By default none is forgotten.
+    restart : {"on-alarm"}, optional
+        Start anew, with the observations since the change, when a test finds that the mix has changed.
 
     Raises
     ------
@@ -84,12 +87,18 @@ class UCRL2(ModelAgent):
         radius_scale: float = 1.0,
         on_impossible: OnImpossible = "raise",
         forget: Forget = None,
+        restart: Restart = None,
     ) -> None:
         scale = non_negative("radius_scale", radius_scale)
         if probability("delta", delta) == 0.0:
             raise ValueError("delta is 0.0; it needs a number above 0 and at most 1")
         super().__init__(
-            mdp, delta=float(delta), radius_scale=scale, on_impossible=on_impossible, forget=forget
+            mdp,
+            delta=float(delta),
+            radius_scale=scale,
+            on_impossible=on_impossible,
+            forget=forget,
+            restart=restart,
         )
         self._optimist = L1Optimist(mdp.core)
         self.V: Floats = self._optimist.V

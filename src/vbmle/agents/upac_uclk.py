@@ -24,6 +24,7 @@ import math
 import numpy as np
 
 from vbmle.agents.uclk import OptimisticAgent, paper_radius
+from vbmle.common import saved_checks
 from vbmle.common.files import Snapshot
 from vbmle.common.validation import Floats
 from vbmle.estimation.value_regression import Regression
@@ -49,6 +50,8 @@ class Levels:
         self._mdp, self._ridge = mdp, ridge
         self.regressions = [Regression(mdp, ridge)]
 
+    grows = ("sigma", "inverse", "b", "log_det")
+
     def add(self, row: int, V: Floats, target: float) -> None:
         """Take in a sample at the first level where its feature is still new."""
         for number, level in enumerate(self.regressions, start=1):
@@ -69,7 +72,9 @@ class Levels:
 
     def restore(self, snapshot: Snapshot) -> None:
         """Continue from a snapshot."""
-        while len(self.regressions) < len(snapshot["log_det"]):
+        saved_checks.require_like("", snapshot, self.snapshot(), self.grows)
+        layers = saved_checks.require_layers(snapshot, self.grows)
+        while len(self.regressions) < layers:
             self._open()
         for number, level in enumerate(self.regressions):
             level.restore({name: array[number] for name, array in snapshot.items()})
@@ -92,7 +97,7 @@ class UPACUCLK(OptimisticAgent):
         When to plan again: when a determinant of Sigma has doubled, as published, or after every observation.
     tolerance : float, default 1e-6
         The proved error of the optimistic value at which planning stops, in units of value.
-    sweeps : int or None, default None
+    sweeps : int, optional
         A fixed number of sweeps instead of `tolerance`, as published: see `vbmle.agents.uclk.published_sweeps`.
 
     Raises

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import platform
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -23,6 +24,7 @@ from vbmle.bench import (
     paper_world,
     rivals,
     scaling,
+    service_load,
     tabular_steps,
 )
 from vbmle.bench.effort import FULL, QUICK, Effort
@@ -31,6 +33,8 @@ from vbmle.common.threads import ONE_THREAD
 
 TITLE = "vbmle bench: ratios, measured in turn in one run"
 TITLE_QUICK = "vbmle bench --quick: every row, but from too few steps to judge by"
+PIPED_WIDTH = 120
+"""Columns where no terminal says how many: no line of the table is folded."""
 Tick = Callable[[], None]
 
 
@@ -44,7 +48,8 @@ def run(folder: Path, quick: bool = False) -> list[Row]:
     finally:
         gc.enable()
     write(folder, rows, about(quick))
-    Console().print(as_table(rows, TITLE_QUICK if quick else TITLE))
+    screen = Console(width=None if sys.stdout.isatty() else PIPED_WIDTH)
+    screen.print(as_table(rows, TITLE_QUICK if quick else TITLE))
     aimed = [row for row in rows if row.target is not None]
     met = sum(row.verdict != MISSED for row in aimed)
     console.print(f"{met} of {len(aimed)} targets met; see {folder / 'bench.json'}", soft_wrap=True)
@@ -75,6 +80,7 @@ def jobs(effort: Effort) -> list[tuple[str, int, Callable[[Tick], Any]]]:
     hard = partial(large_models.hard_run, effort.large_states, effort)
     found.append(("large models, rewards far away", 1, _ticking(hard)))
     found.append(("outside the core", 1, _ticking(partial(overhead.step_without_solves, effort))))
+    found.append(("the service under load", 1, _ticking(partial(service_load.measure, effort))))
     found.append(("BLAS threads", 1, _ticking(partial(overhead.blas_threads, effort))))
     for states in effort.sparse_sizes:
         found.append(

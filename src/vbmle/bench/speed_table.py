@@ -14,11 +14,20 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from vbmle.common.files import whole_or_absent
+from vbmle.common.files import harmless, whole_or_absent
 
 MET, MISSED, REPORTED = "met", "missed", "reported"
 COLOURS = {MET: "green", MISSED: "bold red", REPORTED: "dim"}
-UNITS = ("times", "share", "seconds", "exponent", "microseconds")
+SIGNS = {
+    "times": "",
+    "share": "%",
+    "seconds": " s",
+    "exponent": "",
+    "microseconds": " µs",
+    "milliseconds": " ms",
+    "per second": " /s",
+}
+UNITS = tuple(SIGNS)
 
 
 @dataclass(frozen=True)
@@ -67,9 +76,10 @@ class Row:
     def figure(self) -> str:
         """The value as it is printed: rounded, but never to the other side of its target."""
         if self.unit == "share":
-            return _beside(100.0 * self.value, 100.0 * self.target.bound if self.target else None) + "%"
-        text = _beside(self.value, self.target.bound if self.target else None)
-        return text + {"times": "", "seconds": " s", "microseconds": " µs", "exponent": ""}[self.unit]
+            text = _beside(100.0 * self.value, 100.0 * self.target.bound if self.target else None)
+        else:
+            text = _beside(self.value, self.target.bound if self.target else None)
+        return text + SIGNS[self.unit]
 
     @property
     def aim(self) -> str:
@@ -137,10 +147,10 @@ def write(folder: Path, rows: Sequence[Row], about: dict[str, Any]) -> None:
     writer.writerow(["section", "measure", "case", "value", "unit", "target", "verdict"])
     for row in rows:
         figures = [repr(row.value), row.unit, row.aim, row.verdict]
-        writer.writerow([row.section, row.measure, row.case, *figures])
+        writer.writerow([harmless(cell) for cell in (row.section, row.measure, row.case, *figures)])
     _write(folder / "bench.csv", text.getvalue())
 
 
 def _write(path: Path, text: str) -> None:
     with whole_or_absent(path) as aside:
-        aside.write_text(text)
+        aside.write_text(text, encoding="utf-8")

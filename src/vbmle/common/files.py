@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import platform
 import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from threading import get_ident
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from vbmle.common.archive import read_arrays
 from vbmle.common.validation import Floats
 
 Snapshot = dict[str, NDArray[Any]]
@@ -28,6 +32,10 @@ UNREADABLE = (
     AttributeError,
     EOFError,
     RuntimeError,
+    IndexError,
+    ArithmeticError,
+    MemoryError,
+    SyntaxError,
     zipfile.BadZipFile,
     zlib.error,
 )
@@ -35,19 +43,78 @@ UNREADABLE = (
 
 
 def path_aside(path: Path) -> Path:
-    """Where this process writes what is to become `path`."""
-    return path.with_name(f".{path.name}.{os.getpid()}.part")
+    """Where this thread writes what is to become `path`: no other thread, process or machine has the same name."""
+    machine = zlib.crc32(platform.node().encode())
+    return path.with_name(f".{path.name[:100]}.{machine:08x}-{os.getpid()}-{get_ident()}.part")
 
 
 @contextmanager
 def whole_or_absent(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """A path to write to, renamed to `path` in the end: whatever happens, the file is whole, as before, or absent."""
+    """A path to write to, renamed to `path` in the end: whatever happens, the file is whole, as before, or absent.
+
+    It is on the disk before it has its name. What writers that were killed have left behind is cleaned up.
+    """
     aside = path_aside(Path(path))
+    _remove_leftovers(Path(path))
     try:
         yield aside
+        _to_disk(aside)
         os.replace(aside, path)
     finally:
         aside.unlink(missing_ok=True)
+
+
+def _to_disk(path: Path) -> None:
+    with path.open("rb+") as file:
+        os.fsync(file.fileno())
+
+
+def _remove_leftovers(path: Path) -> None:
+    """Remove what is beside `path` for its sake, by processes of this machine that are no more."""
+    start = path_aside(path).name.split("-")[0] + "-"
+    try:
+        left = [name for name in os.listdir(path.parent) if name.startswith(start) and name.endswith(".part")]
+    except OSError:
+        return  # whoever writes there will say what is wrong
+    for name in left:
+        process = name.removeprefix(start).split("-")[0]
+        if process.isdigit() and not _is_alive(int(process)):
+            (path.parent / name).unlink(missing_ok=True)
+
+
+def _is_alive(process: int) -> bool:
+    if os.name != "posix":
+        return True  # there, asking by a signal would end it
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (PermissionError, OverflowError):
+        return True
+    return True
+
+
+@contextmanager
+def alone_in(folder: Path) -> Iterator[bool]:
+    """Whether no other process holds the folder; if so, it is held until the end, however that comes."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / ".in-use").open("a") as file:
+        yield _lock(file.fileno())
+
+
+def _lock(file: int) -> bool:
+    try:
+        import fcntl
+    except ImportError:  # not on this system
+        return True
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        return error.errno not in (
+            errno.EWOULDBLOCK,
+            errno.EACCES,
+        )  # a disk without locks is no reason to refuse
+    return True
 
 
 def save_npz(path: str | os.PathLike[str], arrays: dict[str, NDArray[Any]]) -> None:
@@ -67,20 +134,44 @@ def load_npz(
 ) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     """The arrays and the metadata of a file written by `save_npz`; ValueError where it is not `what`."""
     try:
-        with open(path, "rb") as source, np.load(source, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
+        arrays = read_arrays(path)
         meta = json.loads(arrays.pop("meta").tobytes())
         found = meta["format"]
     except FileNotFoundError:
         raise
     except UNREADABLE as error:
-        raise ValueError(f"{path} is not {what}: it is damaged or was written by something else") from error
+        why = f" ({error})" if isinstance(error, ValueError) and str(error).isprintable() else ""
+        raise ValueError(
+            f"{path} is not {what}: it is damaged or was written by something else{why[:200]}"
+        ) from error
     known = (form,) if isinstance(form, str) else form
     if found not in known:
         raise ValueError(
-            f"{path} is not {what}: its format is {found!r}, not {' or '.join(map(repr, known))}"
+            f"{path} is not {what}: its format is {str(found)[:40]!r}, not {' or '.join(map(repr, known))}"
         )
     return arrays, meta
+
+
+def field(meta: dict[str, Any], name: str, kind: type | tuple[type, ...]) -> Any:
+    """An entry of the metadata, refused unless it is there and of its kind; a bool is no number."""
+    if name not in meta:
+        raise ValueError(f"{name} is missing")
+    value = meta[name]
+    if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+        wanted = kind.__name__ if isinstance(kind, type) else " or ".join(one.__name__ for one in kind)
+        raise ValueError(f"{name} is {str(value)[:40]!r}; it needs a {wanted}")
+    return value
+
+
+def harmless(cell: Any) -> Any:
+    """A cell of a CSV file as a spreadsheet may see it: text that it would run as a formula gets a quote before it."""
+    if not isinstance(cell, str) or not cell.startswith(("=", "+", "-", "@", "\t", "\r")):
+        return cell
+    try:
+        float(cell)
+    except ValueError:
+        return f"'{cell}"
+    return cell
 
 
 def pack(name: str, matrix: Floats | sparse.csr_array) -> dict[str, NDArray[Any]]:

@@ -21,6 +21,8 @@ class Among:
 
 def finite_array(name: str, value: ArrayLike, ndim: int | Sequence[int]) -> Floats:
     """A float copy of `value`, refused when it has the wrong number of axes or holds NaN or infinity."""
+    if np.iscomplexobj(value):
+        raise ValueError(f"{name} holds complex numbers; it needs real ones")
     array = np.array(value, dtype=np.float64, order="C")
     allowed = (ndim,) if isinstance(ndim, int) else tuple(ndim)
     if array.ndim not in allowed:
@@ -80,6 +82,13 @@ def positive_integer(name: str, value: int) -> int:
     """`value` as an int that is at least 1."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer) or value < 1:
         raise ValueError(f"{name} is {value!r}; it needs a whole number that is at least 1")
+    return int(value)
+
+
+def at_most(name: str, value: int, most: int) -> int:
+    """`value` as an int from 1 to `most`."""
+    if positive_integer(name, value) > most:
+        raise ValueError(f"{name} is {value}; {most} is the most")
     return int(value)
 
 

@@ -33,6 +33,9 @@ class _Ellipsoid(ctypes.Structure):
     _fields_ = (("sigma", c_void_p), ("estimate", c_void_p), ("radius", c_double))
 
 
+LAST_STATUS = 7  # of those that say how a plan ended
+
+
 class OptimisticPlan(ctypes.Structure):
     """`vb_optimistic_plan`: how a plan ended."""
 
@@ -143,9 +146,9 @@ class Optimist:
             self._sigmas.append(Remembered(self._squares))
         if len(self._given) < count:
             self._given = (_Ellipsoid * count)()
-        for place, sigma, one in zip(self._given, self._sigmas, sets, strict=False):
-            place.sigma, place.radius = sigma.of(one.sigma), one.radius
-            place.estimate = floats(one.estimate, self._dimension)
+        for given, sigma, one in zip(self._given, self._sigmas, sets, strict=False):
+            given.sigma, given.radius = sigma.of(one.sigma), one.radius
+            given.estimate = floats(one.estimate, self._dimension)
         status = _plan(self._address, self._given, count, tolerance, sweeps or 0)
         check(status)
         self._ellipsoids = max(self._ellipsoids, count)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 from numpy.typing import ArrayLike
 
-from vbmle.common import validation
+from vbmle.common import saved_checks, validation
 from vbmle.common.files import Snapshot
 from vbmle.common.validation import Floats, Ints
 from vbmle.core.transition_counts import BAD_STATE, Counts
@@ -13,7 +15,7 @@ from vbmle.model.interior_points import FLAT
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.model.transitions import row_norms
 
-MOST = 2**62
+MOST_COUNTED = 2**62
 """The core keeps all counts together below this."""
 
 
@@ -100,8 +102,8 @@ class TransitionCounts:
         next_state = mdp.state_number(next_state, "next_state")
         self._require_allowed(np.array([state]), np.array([action]))
         times = validation.positive_integer("times", times)
-        if self.total + times >= MOST:
-            raise ValueError(f"times is {times}; all counts together must stay below {MOST}")
+        if self.total + times >= MOST_COUNTED:
+            raise ValueError(f"times is {times}; all counts together must stay below {MOST_COUNTED}")
         i = self._add(state, action, next_state, times)
         if i < 0:
             raise ImpossibleTransition(
@@ -199,6 +201,9 @@ class TransitionCounts:
         self.core.load(np.ascontiguousarray(values, np.float64), np.ascontiguousarray(observed, np.int64))
         self.total = self.core.total
 
+    grows: ClassVar[tuple[str, ...]] = ("observed", "skipped")
+    """What of a snapshot may be longer than that of fresh counts."""
+
     def snapshot(self) -> Snapshot:
         """What `restore` continues from."""
         skipped = [(*key, times) for key, times in self.skipped.items()]
@@ -209,10 +214,37 @@ class TransitionCounts:
         }
 
     def restore(self, snapshot: Snapshot) -> None:
-        """Continue from a snapshot."""
-        self.load_values(snapshot["values"], snapshot["observed"])
-        rows = snapshot.get("skipped", np.zeros((0, 4), np.int64)).tolist()
-        self.skipped = {(s, a, to): times for s, a, to, times in rows}
+        """Continue from a snapshot; ValueError names the field that does not fit."""
+        none: Snapshot = {"skipped": np.zeros((0, 4), np.int64)}  # which files of earlier versions lack
+        rest = none | snapshot
+        saved_checks.require_like("", rest, self.snapshot(), self.grows)
+        self._check(rest)
+        self.load_values(rest["values"], rest["observed"])
+        self.skipped = {(s, a, to): times for s, a, to, times in rest["skipped"].tolist()}
+
+    def _check(self, snapshot: Snapshot) -> None:
+        """Refuse counts that cannot be; their kinds and shapes are right."""
+        values, observed, skipped = snapshot["values"], snapshot["observed"], snapshot["skipped"]
+        saved_checks.require_within("values", values, 0.0, float(MOST_COUNTED))
+        saved_checks.require_within("observed", observed, 0, len(values) - 1)
+        self._check_values(values)
+        if not values.sum() < MOST_COUNTED:
+            raise ValueError(
+                f"values add up to {values.sum():g}; all counts together stay below {MOST_COUNTED}"
+            )
+        if not np.array_equal(np.sort(observed), np.flatnonzero(values)):
+            raise ValueError("observed does not name each transition that was counted once")
+        if (values[~self._possible] > 0.0).any():
+            raise ValueError("values counts a transition that no feasible theta allows")
+        states, actions = self.mdp.num_states, self.mdp.num_actions
+        most = np.array([states - 1, actions - 1, states - 1, MOST_COUNTED])
+        saved_checks.require_within("skipped", skipped, np.array([0, 0, 0, 1]), most)
+        if len({tuple(row) for row in skipped[:, :3].tolist()}) != len(skipped):
+            raise ValueError("skipped names a transition twice")
+
+    def _check_values(self, values: Floats) -> None:
+        if (values != np.floor(values)).any():
+            raise ValueError("values are no counts; they need whole numbers")
 
     def __repr__(self) -> str:
         return f"TransitionCounts(total={self.total}, distinct={self.num_observed})"

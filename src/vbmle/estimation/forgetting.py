@@ -10,16 +10,18 @@ counts as none.
 from __future__ import annotations
 
 from collections import deque
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from vbmle.common import saved_checks
 from vbmle.common.files import Snapshot
-from vbmle.common.validation import Ints, positive, positive_integer
-from vbmle.estimation.counts import TransitionCounts
+from vbmle.common.validation import Floats, Ints, positive, positive_integer
+from vbmle.estimation.counts import MOST_COUNTED, TransitionCounts
 from vbmle.model.mdp import LinearMixtureMDP
 
-NEGLIGIBLE = 2.0**-60
+NEGLIGIBLE_WEIGHT = 2.0**-60
 """A weight below this counts as none."""
 
 Forget = float | dict[str, float] | None
@@ -47,6 +49,8 @@ def read_forget(forget: Forget) -> tuple[str, float] | None:
 class ForgettingCounts(TransitionCounts):
     """Transition counts in which old observations weigh less. `total` counts them all, `remembered` their weights."""
 
+    grows: ClassVar[tuple[str, ...]] = (*TransitionCounts.grows, "last")
+
     def __init__(self, mdp: LinearMixtureMDP, forget: Forget) -> None:
         super().__init__(mdp)
         found = read_forget(forget)
@@ -73,8 +77,10 @@ class ForgettingCounts(TransitionCounts):
 
     def add(self, state: int, action: int, next_state: int, times: int = 1) -> int:
         """Count a transition, and let the others age by one step."""
+        if times != 1:
+            raise ValueError(f"times is {times!r}; counts that forget take one observation at a time")
         at = self.find_many([state], [action], [next_state])
-        if at[0] < 0 or times != 1:
+        if at[0] < 0:
             return super().add(state, action, next_state, times)  # says what is wrong with it
         self.add_found(at)
         return int(at[0])
@@ -95,8 +101,8 @@ class ForgettingCounts(TransitionCounts):
                 self._last.append(i)
                 if len(self._last) > self.steps:
                     values[self._last.popleft()] -= 1.0
-        kept = np.array([i for i in order if values[i] >= NEGLIGIBLE], dtype=np.int64)
-        values[values < NEGLIGIBLE] = 0.0
+        kept = np.array([i for i in order if values[i] >= NEGLIGIBLE_WEIGHT], dtype=np.int64)
+        values[values < NEGLIGIBLE_WEIGHT] = 0.0
         self.core.load(values, kept)
         self.total += len(at)
         return at
@@ -105,11 +111,18 @@ class ForgettingCounts(TransitionCounts):
         """Take over what counts of another layout have, the window too."""
         found = super().continue_from(other)
         if isinstance(other, ForgettingCounts):
-            rows, actions = other.mdp.transitions, self.mdp.num_actions
+            transitions, actions = other.mdp.transitions, self.mdp.num_actions
             last = np.array(other._last, dtype=np.int64)
-            row = rows.row_of[last]
-            self._last = deque(self.find_many(row // actions, row % actions, rows.successor[last]).tolist())
+            row = transitions.row_of[last]
+            self._last = deque(
+                self.find_many(row // actions, row % actions, transitions.successor[last]).tolist()
+            )
         return found
+
+    def carry(self, snapshot: Snapshot, now: dict[int, int]) -> None:
+        """Take over the age of a snapshot of other counts; `now` maps the indices of then to those of now."""
+        self.total, self._used = (int(number) for number in snapshot["counts.progress"])
+        self._last = deque(now[int(i)] for i in snapshot["counts.last"])
 
     def snapshot(self) -> Snapshot:
         """What `restore` continues from."""
@@ -117,7 +130,31 @@ class ForgettingCounts(TransitionCounts):
         return super().snapshot() | {"progress": np.array([self.total, self._used]), "last": last}
 
     def restore(self, snapshot: Snapshot) -> None:
-        """Continue from a snapshot."""
+        """Continue from a snapshot; ValueError names the field that does not fit."""
         super().restore(snapshot)
         self.total, self._used = (int(number) for number in snapshot["progress"])
         self._last = deque(snapshot["last"].tolist())
+
+    def _check(self, snapshot: Snapshot) -> None:
+        super()._check(snapshot)
+        values, last, (total, used) = snapshot["values"], snapshot["last"], snapshot["progress"].tolist()
+        if not 0 <= used <= total < MOST_COUNTED:
+            raise ValueError(
+                f"progress is {total}, {used}; it needs all steps, and those at the last decision"
+            )
+        saved_checks.require_within("last", last, 0, len(values) - 1)
+        window = min(total, self.steps) if self.kind == "window" else 0
+        if len(last) != window:
+            raise ValueError(f"last has {len(last)} entries; it needs the {window:g} in the window")
+        if self.kind == "window" and not np.array_equal(values, np.bincount(last, minlength=len(values))):
+            raise ValueError("values are not those of the observations in the window")
+        # With decay d, t observations weigh (1 - d^t) / (1 - d) together, up to rounding and what is negligible.
+        if self.kind == "half_life":
+            d = self._decay
+            weight = float(total) if d == 1.0 else (1.0 - d**total) / (1.0 - d)
+            if not abs(values.sum() - weight) <= 1e-6 * weight + 1e-9:
+                raise ValueError(f"values add up to {values.sum():g}; {total} observations weigh {weight:g}")
+
+    def _check_values(self, values: Floats) -> None:
+        if ((values > 0.0) & (values < NEGLIGIBLE_WEIGHT)).any():
+            raise ValueError("values holds a weight that is too small to be kept")

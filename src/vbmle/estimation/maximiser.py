@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from vbmle.common import saved_checks
 from vbmle.common.files import Snapshot
 from vbmle.common.validation import Floats, Ints
 from vbmle.core import solver as core
@@ -28,7 +29,7 @@ from vbmle.core.solver import Objective
 from vbmle.estimation.counts import TransitionCounts
 from vbmle.estimation.starts import Starts
 from vbmle.model.mdp import LinearMixtureMDP
-from vbmle.planning.planner import uses_factors
+from vbmle.planning.planner import require_policy, uses_factors
 
 POOL = 8
 """How many local maxima a global search keeps."""
@@ -40,7 +41,7 @@ KEPT = (
 """What of the pool a snapshot holds."""
 
 
-def goal(
+def make_objective(
     counts: TransitionCounts,
     ridge: float,
     bias: float = 0.0,
@@ -134,7 +135,36 @@ class Solver:
 
     def restore(self, snapshot: Snapshot) -> None:
         """Continue from a snapshot."""
+        saved_checks.require_like("", snapshot, self.snapshot())
+        self._check(snapshot)
+        try:
+            self.resume(snapshot)
+        except ValueError as error:
+            raise ValueError("y, active or result do not fit the model's feasible set") from error
+
+    def resume(self, snapshot: Snapshot) -> None:
+        """Continue from a snapshot of its own: the core checks it, but not its kinds and shapes."""
         for name in KEPT:
             self._core.views[name][...] = snapshot[name]
         size, turn = (int(i) for i in snapshot["place"])
         self._core.restore(size, turn)
+
+    def _check(self, snapshot: Snapshot) -> None:
+        """Refuse what is out of range; the core checks what only it can tell."""
+        places, flat = len(snapshot["y"]) - 1, self.mdp.flat_set
+        saved_checks.require_within("place", snapshot["place"], [1, 0], [places, 2**62])
+        saved_checks.require_within("policy", snapshot["policy"], 0, self.mdp.num_actions - 1)
+        saved_checks.require_within("num_active", snapshot["num_active"], 0, np.diff(flat.free_begin))
+        most = max(1, int(np.diff(flat.facet_begin).max(initial=1)))
+        saved_checks.require_within("active", snapshot["active"], 0, most - 1)
+        saved_checks.require_within("status", snapshot["status"], 0, len(core.STATUSES) - 1)
+        saved_checks.require_within("iterations", snapshot["iterations"], 0, 2**31 - 1)
+        for name in ("evaluated", "factored"):
+            saved_checks.require_within(name, snapshot[name], 0, 1)
+        for name in ("y", "theta", "V", "factors"):
+            saved_checks.require_finite(name, snapshot[name])
+        size = int(snapshot["place"][0])
+        for row in snapshot["policy"][:size]:
+            require_policy(self.mdp, row)
+        worst = 2.0 / (1.0 - self.mdp.discount)
+        saved_checks.require_within("V", snapshot["V"][:size], -worst, worst)

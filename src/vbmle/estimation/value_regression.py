@@ -7,6 +7,11 @@ V changes from sample to sample; the weights w are 1 in UCLK, and inverse varian
 
 from __future__ import annotations
 
+import math
+
+import numpy as np
+
+from vbmle.common import saved_checks
 from vbmle.common.files import Snapshot
 from vbmle.core import regression as core
 from vbmle.model.mdp import LinearMixtureMDP
@@ -16,6 +21,7 @@ class Regression:
     """Sigma, its inverse and b, by rank-one updates; `log_det` is log det Sigma - log det (ridge I)."""
 
     def __init__(self, mdp: LinearMixtureMDP, ridge: float) -> None:
+        self._ridge, self._sizes = ridge, np.diff(mdp.flat_set.coordinate_begin)
         self._core = core.Regression(mdp.core, ridge)
         self.sigma, self.inverse, self.b = self._core.sigma, self._core.inverse, self._core.b
         self.add, self.predict, self.estimate = self._core.add, self._core.predict, self._core.estimate
@@ -31,4 +37,16 @@ class Regression:
 
     def restore(self, snapshot: Snapshot) -> None:
         """Continue from a snapshot."""
+        saved_checks.require_like("", snapshot, self.snapshot())
+        saved_checks.require_finite("b", snapshot["b"])
+        begin, log_det = 0, 0.0
+        for size in self._sizes.tolist():
+            sigma, inverse = (
+                snapshot[name][begin : begin + size * size].reshape(size, size)
+                for name in ("sigma", "inverse")
+            )
+            log_det += saved_checks.require_inverse("sigma", sigma, inverse) - size * math.log(self._ridge)
+            begin += size * size
+        if not abs(float(snapshot["log_det"]) - log_det) <= 1e-6 * (1.0 + abs(log_det)):
+            raise ValueError(f"log_det is {float(snapshot['log_det'])!r}; sigma has {log_det!r}")
         self._core.restore(snapshot)

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-from vbmle.experiments import playing
+from vbmle.common.files import alone_in
+from vbmle.experiments import InputError, playing
 from vbmle.experiments.compute import Lost, PoolGone, Workers
 from vbmle.experiments.resume_key import code_version
 from vbmle.experiments.spec import Experiment, Trial
@@ -71,9 +72,17 @@ def run_all(
     experiments: Sequence[Experiment], folder: Path, workers: Workers, watcher: Watcher
 ) -> list[Summary]:
     """Run what is missing of each, one after the other, by the same workers; records go to `folder`."""
-    work = [_open(experiment, folder, watcher) for experiment in experiments]
-    with workers:
-        return [_complete(store, trials, workers, watcher) for store, trials in work]
+    try:
+        with alone_in(folder / "records") as alone:
+            if not alone:
+                raise InputError(
+                    f"--out {folder}: another run is writing there; wait for it, or choose another folder"
+                )
+            work = [_open(experiment, folder, watcher) for experiment in experiments]
+            with workers:
+                return [_complete(store, trials, workers, watcher) for store, trials in work]
+    except (FileExistsError, NotADirectoryError, PermissionError) as error:
+        raise InputError(f"--out {folder}: cannot write there ({error.strerror})") from None
 
 
 def _open(experiment: Experiment, folder: Path, watcher: Watcher) -> tuple[Store, list[Trial]]:

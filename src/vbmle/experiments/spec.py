@@ -48,6 +48,10 @@ class Recording(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return spaced(horizon)
 
 
+LONGEST = 100
+"""Characters of a label."""
+
+
 class Experiment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Worlds and agents by the labels they have in the report, each with each, `trials` times."""
 
@@ -59,6 +63,7 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     record: Recording = Recording()
 
     def __post_init__(self) -> None:
+        _require_short("experiment", self.name)
         for field in ("trials", "horizon"):
             try:
                 validation.positive_integer(field, getattr(self, field))
@@ -70,6 +75,7 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
             folders: dict[str, str] = {}
             for label, choice in choices.items():
                 catalogue.require(kind, choice.name, choice.settings, f"{self.name}: {kind} {label!r}")
+                _require_short(kind, label)
                 other = folders.setdefault(folder_name(label).lower(), label)
                 if other != label:
                     raise InputError(
@@ -153,6 +159,16 @@ def seed(*key: str | int) -> int:
     entropy = int(_digest(list(key)), 16)
     state = np.random.SeedSequence(entropy).generate_state(1, np.uint64)
     return int(state[0] >> np.uint64(1))
+
+
+def _require_short(kind: str, label: str) -> None:
+    """Refuse a label that would make the name of a file too long."""
+    if len(label) > LONGEST:
+        shown = f"{label[:20]}..."
+        raise InputError(
+            f"the label of the {kind} {shown!r} has {len(label)} characters; {LONGEST} is the most, for it becomes the "
+            "name of a folder"
+        )
 
 
 def folder_name(label: str) -> str:

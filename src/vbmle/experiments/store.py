@@ -25,20 +25,25 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from vbmle.common.files import whole_or_absent
+from vbmle.common.files import field, whole_or_absent
 from vbmle.common.validation import Floats, Ints
 from vbmle.experiments import InputError
 from vbmle.experiments.resume_key import code_version, version_of
 from vbmle.experiments.spec import Experiment, Trial, folder_name
 
-FORMAT = "vbmle-record-2"
-"""Since 2 there is a column `trouble`."""
+FORMAT = "vbmle-record-3"
+"""Since 2 there is a column `trouble`; since 3 the checksum covers all that is read."""
 
-UNREADABLE = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError, KeyError)
+UNREADABLE = (
+    *(pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError, KeyError),
+    *(TypeError, AttributeError, RecursionError, MemoryError, OverflowError),
+)
 """What reading a damaged file may raise."""
 
 FOREIGN = "other settings, or made by another version of the code"
 OLD = "the format of an earlier version of vbmle"
+
+EARLIER = ("vbmle-record-1", "vbmle-record-2")
 
 TIMINGS = ("seconds",)
 """Columns that differ from run to run: no comparison reads them."""
@@ -120,7 +125,7 @@ class Store:
         try:
             self.home.mkdir(parents=True, exist_ok=True)
             with whole_or_absent(self.home / "experiment.json") as aside:
-                aside.write_text(json.dumps(note, indent=1))
+                aside.write_text(json.dumps(note, indent=1), encoding="utf-8")
         except OSError as error:
             raise InputError(f"--out {self.folder}: cannot write there ({error.strerror})") from None
 
@@ -136,7 +141,7 @@ class Store:
             "seeds": trial.seeds(),
             "facts": record.facts,
             "about": record.about or about(),
-            "checksum": _checksum(record.columns),
+            "checksum": _checksum(trial.steps, record.columns, record.facts),
         }
         path.parent.mkdir(parents=True, exist_ok=True)
         frame = pl.DataFrame({"step": trial.steps, **record.columns})
@@ -151,18 +156,19 @@ class Store:
         path = self.path(trial)
         try:
             meta = json.loads(pl.read_parquet_metadata(path)["vbmle"])
-            form, fingerprint = meta["format"], meta["fingerprint"]
-            checksum, facts = meta["checksum"], meta["facts"]
+            form, fingerprint, checksum = meta["format"], meta["fingerprint"], meta["checksum"]
+            facts = _facts(meta["facts"])
             # Read whole before it is parsed: a file that shrinks meanwhile must not be mapped.
             frame = pl.read_parquet(path, memory_map=False)
-            columns = {name: frame[name].to_numpy() for name in frame.columns if name != "step"}
-            steps = frame["step"].to_numpy()
+            columns = {name: _numbers(frame[name]) for name in frame.columns if name != "step"}
+            steps = _numbers(frame["step"])
+            found = _checksum(steps, columns, facts)
         except UNREADABLE as error:
             raise DamagedError(f"{path} is damaged ({type(error).__name__})") from None
-        if checksum != _checksum(columns):
-            raise DamagedError(f"{path} is damaged (its numbers do not match their checksum)")
-        if form != FORMAT:
+        if form != FORMAT and form in EARLIER:
             raise OldError(f"{path}: {OLD} ({form}, not {FORMAT})")
+        if form != FORMAT or checksum != found:
+            raise DamagedError(f"{path} is damaged (its numbers do not match their checksum)")
         if fingerprint != trial.fingerprint(self.code) or not np.array_equal(steps, trial.steps):
             raise ForeignError(f"{path}: {FOREIGN}")
         return Record(trial, columns, facts)
@@ -214,8 +220,9 @@ def _results(folder: Path, path: Path) -> Results:
     try:
         note = json.loads(path.read_bytes())
         experiment = msgspec.convert(note["experiment"], Experiment)
-        store, facts = Store(folder, experiment, note["code"]), dict(note["about"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        store = Store(folder, experiment, field(note, "code", str))
+        facts = {str(name): str(value) for name, value in field(note, "about", dict).items()}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise InputError(f"{path}: it does not describe an experiment ({error})") from None
     records, left_out, old = [], [], 0
     foreign = set(store.home.glob("*/*/trial-*.parquet"))
@@ -245,8 +252,23 @@ def about() -> dict[str, str]:
     return found | {"python": platform.python_version(), "machine": machine}
 
 
-def _checksum(columns: Mapping[str, Any]) -> str:
-    total = hashlib.sha256()
-    for name, column in columns.items():
+def _facts(given: Any) -> dict[str, float]:
+    """What is known about a world: numbers by name."""
+    if not isinstance(given, dict) or not all(type(value) in (int, float) for value in given.values()):
+        raise ValueError("facts are no numbers by name")
+    return given
+
+
+def _numbers(column: pl.Series) -> Any:
+    """A column of numbers, none of them missing."""
+    if not column.dtype.is_numeric() or column.null_count():
+        raise ValueError(f"the column {column.name} holds {column.dtype}")
+    return column.to_numpy()
+
+
+def _checksum(steps: Any, columns: Mapping[str, Any], facts: Mapping[str, float]) -> str:
+    """Of all that is read."""
+    total = hashlib.sha256(json.dumps(dict(facts), sort_keys=True).encode())
+    for name, column in {"step": steps, **columns}.items():
         total.update(name.encode() + b"\0" + np.ascontiguousarray(column, dtype=np.float64).tobytes())
     return total.hexdigest()

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
-from vbmle.common.files import load_npz, pack, unpack
-from vbmle.model import naming
-from vbmle.model.feasible_set import Constraints
+from vbmle.common.files import UNREADABLE, load_npz, pack
+from vbmle.model import saved_model
 from vbmle.model.naming import Names
-from vbmle.model.transitions import Transitions
 
 if TYPE_CHECKING:
     from vbmle.model.mdp import LinearMixtureMDP
@@ -25,7 +24,7 @@ FORMATS = ("vbmle-model-1", "vbmle-model-2")
 
 def arrays_of(mdp: LinearMixtureMDP) -> dict[str, NDArray[Any]]:
     """All that is known, as arrays by name."""
-    rows, c = mdp.transitions, mdp.constraints
+    transitions, c = mdp.transitions, mdp.constraints
     plain = mdp.domain != "vertices" and bool(mdp.allowed.all())
     meta = {
         "format": FORMATS[0 if plain else 1],
@@ -38,10 +37,12 @@ def arrays_of(mdp: LinearMixtureMDP) -> dict[str, NDArray[Any]]:
         "reward_scale": mdp.reward_scale,
         "zero_names": c.zero_names,
     }
+    if transitions.left_out:
+        meta["left_out"] = transitions.left_out
     arrays: dict[str, NDArray[Any]] = {
         "meta": np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8),
-        "indptr": rows.indptr,
-        "successor": rows.successor,
+        "indptr": transitions.indptr,
+        "successor": transitions.successor,
         "initial": mdp.initial,
         "row_reward": mdp.row_reward,
         "transition_reward": mdp.transition_reward,
@@ -51,32 +52,47 @@ def arrays_of(mdp: LinearMixtureMDP) -> dict[str, NDArray[Any]]:
     if mdp.names != Names():
         text = json.dumps([mdp.names.states, mdp.names.actions, mdp.names.models])
         arrays["names"] = np.frombuffer(text.encode(), dtype=np.uint8)
-    for name, matrix in (("phi", rows.phi), ("sums", c.sums), ("zeros", c.zeros)):
+    for name, matrix in (("phi", transitions.phi), ("sums", c.sums), ("zeros", c.zeros)):
         arrays |= pack(name, matrix)
     return arrays
 
 
-def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The metadata of a file, and what a model is built from; ValueError where it is damaged or foreign."""
+def digest(mdp: LinearMixtureMDP) -> str:
+    """A hash of all that is known, the same for one model whether it came dense, sparse or from a table.
+
+    Names are left out: another name is no other model. Sums of features are rounded: each form adds in its own order.
+    """
+    rows, c = mdp.transitions, mdp.constraints
+    numbers = [mdp.num_states, mdp.num_actions, mdp.dimension, mdp.discount, mdp.p_min, mdp.domain]
+    total = hashlib.sha256(json.dumps([*numbers, mdp.reward_offset, mdp.reward_scale]).encode())
+    arrays: list[NDArray[Any]] = [rows.indptr, rows.successor, mdp.initial, mdp.allowed]
+    arrays += [mdp.row_reward, mdp.transition_reward]
+    for matrix, digits in ((rows.phi, None), (c.sums, 9), (c.zeros, None)):
+        entries = sparse.csr_array(matrix, copy=True)
+        entries.sum_duplicates()
+        entries.eliminate_zeros()
+        values = entries.data if digits is None else np.round(entries.data, digits)
+        arrays += [entries.indptr.astype(np.int64), entries.indices.astype(np.int64), values]
+    for array in arrays:
+        total.update(str(array.shape).encode())
+        total.update(np.ascontiguousarray(array).tobytes())
+    return total.hexdigest()[:16]
+
+
+def read(
+    path: str | os.PathLike[str], domains: tuple[str, ...]
+) -> tuple[dict[str, Any], tuple[float, float]]:
+    """What a model is built from, and the offset and scale of its rewards; ValueError where the file is damaged."""
     arrays, meta = load_npz(path, FORMATS, "a model written by LinearMixtureMDP.save")
     try:
-        states, actions, _ = meta["shape"]
-        rows = Transitions(states, actions, arrays["indptr"], arrays["successor"], unpack("phi", arrays))
-        sums, zeros = unpack("sums", arrays), unpack("zeros", arrays)
-        known = (meta["zero_names"], meta["p_min"], meta["domain"])
-        by_transition = len(arrays["transition_reward"]) > 0
-        reward = rows.csr(arrays["transition_reward"]) if by_transition else arrays["row_reward"]
-        called = json.loads(arrays["names"].tobytes()) if "names" in arrays else [None, None, None]
-        names = naming.make_names(called[0], called[1], states, actions)
-        names = replace(names, models=None if called[2] is None else tuple(called[2]))
-        return meta, {
-            "constraints": Constraints(rows, sums, zeros, *known),
-            "reward": reward if by_transition else reward.reshape(states, actions),
-            "discount": meta["discount"],
-            "initial": arrays["initial"],
-            "is_sparse": meta["is_sparse"],
-            "allowed": naming.action_mask(arrays.get("allowed"), states, actions, names),
-            "names": names,
-        }
-    except (KeyError, IndexError, TypeError) as error:
-        raise ValueError(f"{path} is a damaged model file: {error!r}") from error
+        told = saved_model.read(arrays, meta, domains)
+    except UNREADABLE as error:
+        raise damaged(path, error) from error
+    parts = told._asdict()
+    return parts, (parts.pop("reward_offset"), parts.pop("reward_scale"))
+
+
+def damaged(path: str | os.PathLike[str], error: BaseException) -> ValueError:
+    """One line about a file from which no model can be built."""
+    why = str(error) if isinstance(error, ValueError) else repr(error)
+    return ValueError(f"{path} is a damaged model file: {why}")

@@ -6,7 +6,7 @@ allowed, so that nothing needs to be known about it and it says nothing about th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,24 +37,34 @@ class Names:
         return f"(s={self.state(state)}, a={self.action(action)})"
 
 
+class NamedModels(list[sparse.csr_array]):
+    """Base models, and what their source calls them, their states and their actions."""
+
+    def __init__(self, models: Iterable[sparse.csr_array], names: Names) -> None:
+        super().__init__(models)
+        self.names = names
+
+
 def make_names(
     states: Sequence[str] | None, actions: Sequence[str] | None, num_states: int, num_actions: int
 ) -> Names:
     """Names, refused unless there is one text for each, all different."""
-    return Names(_named("state_names", states, num_states), _named("action_names", actions, num_actions))
+    return Names(named("state_names", states, num_states), named("action_names", actions, num_actions))
 
 
-def _named(what: str, given: Sequence[str] | None, count: int) -> tuple[str, ...] | None:
+def named(what: str, given: Sequence[str] | None, count: int) -> tuple[str, ...] | None:
+    """As many different texts as there are things; None where they have numbers only."""
     if given is None:
         return None
     if isinstance(given, str):
         raise ValueError(f"{what} is the text {given!r}; it needs a list of {count} names")
     names = tuple(given)
+    first: dict[str, int] = {}
     for i, name in enumerate(names):
         if not isinstance(name, str):
             raise ValueError(f"{what}[{i}] is {name!r}; names are texts")
-        if name in names[:i]:
-            raise ValueError(f"{what} has {name!r} at {names.index(name)} and {i}; names must differ")
+        if first.setdefault(name, i) != i:
+            raise ValueError(f"{what} has {name!r} at {first[name]} and {i}; names must differ")
     if len(names) != count:
         raise ValueError(f"{what} has {len(names)} names; it needs {count}")
     return names

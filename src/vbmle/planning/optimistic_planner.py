@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from vbmle.common import saved_checks
 from vbmle.common.files import Snapshot
 from vbmle.common.validation import Floats, Ints
 from vbmle.core import optimism as core
@@ -44,6 +45,7 @@ class Optimist:
     """
 
     def __init__(self, mdp: LinearMixtureMDP) -> None:
+        self._mdp = mdp
         self._core = core.Optimist(mdp.core, uses_factors(mdp))
         self.V, self.policy, self.theta = self._core.V, self._core.policy, self._core.theta
         self.plan, self.thetas = self._core.plan, self._core.thetas
@@ -68,6 +70,8 @@ class Optimist:
         """How the last plan ended."""
         return status_text(self._core.last.status)
 
+    grows = ("warm.s", "warm.num_active", "warm.active", "warm.y")
+
     @property
     def converged(self) -> bool:
         """Whether the last plan did what it was asked for."""
@@ -79,7 +83,34 @@ class Optimist:
 
     def restore(self, snapshot: Snapshot) -> None:
         """Continue from a snapshot."""
+        saved_checks.require_like("", snapshot, self.snapshot(), self.grows)
+        self._check(snapshot, saved_checks.require_layers(snapshot, self.grows))
         self._core.restore(snapshot)
+
+    def _check(self, snapshot: Snapshot, layers: int) -> None:
+        mdp, flat = self._mdp, self._mdp.flat_set
+        block = mdp.block_of_pair
+        free, facets = np.diff(flat.free_begin)[block], np.diff(flat.facet_begin)[block]
+        count = snapshot["warm.num_active"]
+        saved_checks.require_within("warm.num_active", count, 0, free)
+        used = np.arange(snapshot["warm.active"].shape[2]) < count[..., None]
+        active = np.where(used, snapshot["warm.active"], 0)
+        saved_checks.require_within("warm.active", active, 0, np.maximum(facets - 1, 0)[:, None])
+        saved_checks.require_within("warm.s", snapshot["warm.s"], 0.0, np.inf)
+        saved_checks.require_within("warm.tight", snapshot["warm.tight"], 0, layers - 1)
+        saved_checks.require_within("policy", snapshot["policy"], 0, mdp.num_actions - 1)
+        for name in ("warm.y", "warm.chosen", "theta"):
+            saved_checks.require_finite(name, snapshot[name])
+        worst = 2.0 / (1.0 - mdp.discount)
+        saved_checks.require_within("V", snapshot["V"], -worst, worst)
+        mdp.require_feasible(snapshot["theta"], 1e-6)
+        names = [name for name, _ in core.OptimisticPlan._fields_]
+        bounds = snapshot["ended"][[names.index(name) for name in ("error_bound", "gap")]]
+        saved_checks.require_within("ended", bounds, 0.0, np.inf)
+        whole = snapshot["ended"][[names.index(name) for name in ("rounds", "status", "inner", "empty")]]
+        if not (np.isfinite(whole).all() and (whole == np.floor(whole)).all()):
+            raise ValueError("ended holds fractions; rounds and statuses are whole numbers")
+        saved_checks.require_within("ended", whole, 0, [2.0**53, core.LAST_STATUS, core.LAST_STATUS, 1])
 
 
 class BestSuccessors:
@@ -95,11 +126,11 @@ class BestSuccessors:
 
     def __init__(self, mdp: LinearMixtureMDP) -> None:
         self._mdp = mdp
-        rows = mdp.transitions
-        by_transition = mdp.transition_reward if len(mdp.transition_reward) else np.zeros(rows.count)
+        transitions = mdp.transitions
+        by_transition = mdp.transition_reward if len(mdp.transition_reward) else np.zeros(transitions.count)
         self._by_transition = by_transition
-        self._reward = by_transition + np.repeat(mdp.row_reward, np.diff(rows.indptr))
-        self._first = rows.indptr[
+        self._reward = by_transition + np.repeat(mdp.row_reward, np.diff(transitions.indptr))
+        self._first = transitions.indptr[
             : -1 : mdp.num_actions
         ]  # of each state's transitions, which lie side by side
         self.V = np.zeros(mdp.num_states)

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
 
+from vbmle.common.files import harmless
 from vbmle.report import comparisons, published, statistics, world_runs
 from vbmle.report.comparisons import SAME_REGRET
 from vbmle.report.world_runs import Runs, WorldRuns
@@ -165,10 +166,10 @@ def trends(worlds: Sequence[WorldRuns], parameter: str | None = None) -> list[Ro
 def write(rows: Sequence[Row], path: Path) -> None:
     """Rows as CSV, numbers in full; an empty field where there is none."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w", newline="") as file:
+    with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, list(rows[0]) if rows else ["world"])
         writer.writeheader()
-        writer.writerows(rows)
+        writer.writerows({name: harmless(cell) for name, cell in row.items()} for row in rows)
 
 
 def text(value: Value) -> str:

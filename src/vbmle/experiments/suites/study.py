@@ -246,13 +246,13 @@ def _keep(task: Audit, findings: list[Finding], folder: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     note = {"fingerprint": _fingerprint(task), "findings": msgspec.to_builtins(findings)}
     with whole_or_absent(path) as aside:
-        aside.write_text(json.dumps(note, indent=1))
+        aside.write_text(json.dumps(note, indent=1), encoding="utf-8")
 
 
 def read_audit(task: Audit, folder: Path) -> list[Finding] | None:
     """What is kept of an audit; None if there is nothing, or something else."""
     try:
-        note = json.loads(_path(task, folder).read_text())
+        note = json.loads(_path(task, folder).read_text(encoding="utf-8"))
         if note["fingerprint"] == _fingerprint(task):
             return msgspec.convert(note["findings"], list[Finding])
     except (OSError, ValueError, KeyError, TypeError):

@@ -64,7 +64,8 @@ def write(folder: Path, chosen: Chosen) -> Path:
     tables.write(rows, folder / "tables" / "comparison.csv")
     path = folder / "comparison.md"
     path.write_text(
-        "\n".join(["# All agents compared", "", *_words(worlds, lines), "", *_markdown(rows)]) + "\n"
+        "\n".join(["# All agents compared", "", *_words(worlds, lines), "", *_markdown(rows)]) + "\n",
+        encoding="utf-8",
     )
     return path
 
