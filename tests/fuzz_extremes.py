@@ -9,6 +9,7 @@ value is solved for by elimination. Solves are judged by `fuzz.judge`.
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -40,6 +41,13 @@ class Extreme:
     told: str
 
 
+def mixture(models: list[np.ndarray], *known: Any, **settings: Any) -> LinearMixtureMDP:
+    """A mixture, without the warning that its models are nearly equal."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        return LinearMixtureMDP.from_models(models, *known, **settings)
+
+
 def draw(rng: np.random.Generator) -> Extreme:
     """A small model that is extreme in a few ways at once."""
     states, actions, d = (int(n) for n in rng.integers(1, [4, 3, 4]))
@@ -58,7 +66,7 @@ def draw(rng: np.random.Generator) -> Extreme:
     models = [exact_rows(model) for model in models]
     domain = "polytope" if way == "point" and d == 1 else str(rng.choice(["simplex", "polytope"]))
     reward = scale * rng.random((states, actions))
-    mdp = LinearMixtureMDP.from_models(models, reward, gamma, domain=domain, normalise_reward=scale > 1.0)
+    mdp = mixture(models, reward, gamma, domain=domain, normalise_reward=scale > 1.0)
     return Extreme(mdp, models, reward, f"{way}, gamma {gamma}, rewards of {scale:g}, {domain}, {mdp!r}")
 
 

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from fuzz_extremes import Found, best_values, draw, fuzz, judge_plan
+from fuzz_extremes import Found, best_values, draw, fuzz, judge_plan, mixture
 
 import vbmle
 
@@ -54,7 +54,7 @@ def near_models(states: int = 3) -> list[np.ndarray]:
 
 def test_models_that_are_nearly_equal_have_a_theta_that_is_accepted():
     """Weights near 1e9 cancel; they sum to 1 up to rounding, and no float does better."""
-    mdp = vbmle.LinearMixtureMDP.from_models(near_models(), np.eye(3)[:, :2], 0.9, domain="polytope")
+    mdp = mixture(near_models(), np.eye(3)[:, :2], 0.9, domain="polytope")
     counts = vbmle.TransitionCounts(mdp)
     counts.add(0, 0, 1, 10**9)
     est = vbmle.maximum_likelihood(mdp, counts, ridge=0.0)
@@ -69,7 +69,7 @@ def test_models_that_are_nearly_equal_have_a_theta_that_is_accepted():
 
 
 def test_a_theta_that_is_off_by_more_than_rounding_is_refused_still():
-    mdp = vbmle.LinearMixtureMDP.from_models(near_models(), np.eye(3)[:, :2], 0.9, domain="polytope")
+    mdp = mixture(near_models(), np.eye(3)[:, :2], 0.9, domain="polytope")
     assert mdp.contains([1e6, 1.0 - 1e6])
     assert not mdp.contains([1e6, 1.001 - 1e6])
     assert not mdp.contains([1e10, 1.0 - 1e10])  # some probability is below 0
