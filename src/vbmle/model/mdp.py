@@ -240,7 +240,7 @@ class LinearMixtureMDP:
             features = np.stack(arrays, axis=-1)
             rest = (p_min, impossible, initial, domain, normalise_reward, may, state_names, action_names)
             made = cls(features, reward, discount, *rest)
-            rounded_rows.warn_of_twins(made.transitions.phi, labels.models)
+            rounded_rows.warn_of_twins(made.transitions, labels.models)
             made.names = replace(made.names, models=labels.models)
             return made
         if not all(sparse.issparse(m) for m in models):
@@ -255,7 +255,7 @@ class LinearMixtureMDP:
             ]
         )
         rounding.tell()
-        rounded_rows.warn_of_twins(possible.phi, labels.models)
+        rounded_rows.warn_of_twins(possible, labels.models)
         names = replace(names, models=labels.models)
         constraints = Constraints(
             possible,
