@@ -361,6 +361,27 @@ def test_decisions_are_answered_while_a_solve_runs(tmp_path: Path):
     served(tmp_path, test)
 
 
+def test_nothing_that_is_asked_for_waits_for_solves(tmp_path: Path):
+    """Every thread for solves is held up: decisions among allowed actions, events, models and loops come all the same."""
+
+    async def test(local: Local) -> None:
+        await local.make()
+        gate, pool = threading.Event(), local.service._pools.solves
+        held = [pool.submit(gate.wait) for _ in range(64)]
+        try:
+            best = local.service.loops["depot"].solves.policy.actions[1]
+            others = [action for action in range(3) if action != best]
+            assert (await local.decide(1, "r1", allowed=others))["action"] in others
+            assert (await local.ask("GET", "/v1/loops/depot/events?follow=false")).status == 200
+            assert (await local.ask("GET", "/v1/loops/depot/export.parquet")).status == 200
+            await local.make(loop="another")
+        finally:
+            gate.set()
+        assert all(job.result() for job in held)
+
+    served(tmp_path, test)
+
+
 def test_a_failing_agent_keeps_its_loop_alive(tmp_path: Path):
     async def test(local: Local) -> None:
         await local.make()
