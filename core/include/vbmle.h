@@ -467,8 +467,8 @@ VB_API vb_status vb_regression_predict(vb_regression* regression, int64_t pair, 
 VB_API vb_status vb_regression_estimate(const vb_regression* regression, double* theta);
 
 /* Information A = ridge I + sum phi phi' over observed transitions, block by block. A decision is due when the
- * log-determinant of a block has grown by log 2, or by log 2 for every five of its free coordinates if that is more,
- * since the last one. */
+ * log-determinant of a block has grown by `enough` since the last one, or by `enough` for every five of its free
+ * coordinates if that is more. */
 typedef struct vb_information vb_information;
 
 typedef struct vb_information_view {
@@ -478,8 +478,9 @@ typedef struct vb_information_view {
     int64_t* due;         /* 1 where a decision is due, else 0; 1 at first */
 } vb_information_view;
 
-/* ridge: finite, above 0. */
-VB_API vb_status vb_information_new(const vb_model* model, double ridge, vb_information** information);
+/* ridge, enough: finite, above 0. */
+VB_API vb_status vb_information_new(const vb_model* model, double ridge, double enough,
+                                    vb_information** information);
 VB_API void vb_information_free(vb_information* information);
 VB_API vb_status vb_information_get_view(vb_information* information, vb_information_view* view);
 

@@ -10,7 +10,7 @@ from vbmle import TransitionCounts
 from vbmle.agents.triggers import (
     EveryObservation,
     EveryStep,
-    InformationDoubled,
+    InformationGrown,
     LogDeterminantDoubled,
     Trigger,
     VisitsDoubled,
@@ -69,7 +69,7 @@ def test_determinants_ask_when_they_double_or_are_new():
 MAKERS: dict[str, Callable[[TransitionCounts], Trigger]] = {
     "every step": lambda counts: EveryStep(),
     "observation": lambda counts: EveryObservation(),
-    "information": lambda counts: InformationDoubled(counts.mdp, 1.0),
+    "information": lambda counts: InformationGrown(counts.mdp, 1.0),
     "visits": lambda counts: VisitsDoubled(counts, np.zeros(counts.mdp.num_states, np.int64)),
 }
 

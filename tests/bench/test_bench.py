@@ -83,10 +83,10 @@ def test_the_baseline_has_the_same_objective(world: World, seed: int):
 @each_world
 def test_the_gradient_of_the_baseline_is_ours(world: World):
     from vbmle.core.parts_climbing import Probe
-    from vbmle.estimation.maximiser import goal
+    from vbmle.estimation.maximiser import make_objective
 
     mdp, problem, theta = world.mdp, problem_in(world, 7), feasible(world, np.random.default_rng(7))
-    ours = goal(problem.counts, problem.ridge, problem.bias, problem.state)
+    ours = make_objective(problem.counts, problem.ridge, problem.bias, problem.state)
     slope = Probe(mdp.core).slope_at(ours, theta)
     found = Slsqp(mdp).objective(problem, theta)[1]
     np.testing.assert_allclose(found, slope, rtol=1e-8, atol=1e-8 * np.abs(slope).max())

@@ -18,7 +18,7 @@ struct vb_information {
 
 namespace {
 
-bool is_ridge(double ridge) { return ridge > 0.0 && ridge < kInfinity; }
+bool is_positive(double value) { return value > 0.0 && value < kInfinity; }
 
 bool is_pair(const vb_regression& handle, Index pair) {
     return pair >= 0 && pair < handle.regression.model->num_pairs;
@@ -35,7 +35,7 @@ extern "C" {
 vb_status vb_regression_new(const vb_model* model, double ridge, vb_regression** regression) {
     if (regression == nullptr) return VB_BAD_ARGUMENT;
     *regression = nullptr;
-    if (model == nullptr || !is_ridge(ridge)) return VB_BAD_ARGUMENT;
+    if (model == nullptr || !is_positive(ridge)) return VB_BAD_ARGUMENT;
     vb_regression* made = make_handle<vb_regression>();
     if (made == nullptr) return VB_OUT_OF_MEMORY;
     made->regression = make_regression(made->arena, model->known.model, model->known.set, ridge);
@@ -77,13 +77,13 @@ vb_status vb_regression_estimate(const vb_regression* handle, double* theta) {
     return VB_OK;
 }
 
-vb_status vb_information_new(const vb_model* model, double ridge, vb_information** information) {
+vb_status vb_information_new(const vb_model* model, double ridge, double enough, vb_information** information) {
     if (information == nullptr) return VB_BAD_ARGUMENT;
     *information = nullptr;
-    if (model == nullptr || !is_ridge(ridge)) return VB_BAD_ARGUMENT;
+    if (model == nullptr || !is_positive(ridge) || !is_positive(enough)) return VB_BAD_ARGUMENT;
     vb_information* made = make_handle<vb_information>();
     if (made == nullptr) return VB_OUT_OF_MEMORY;
-    made->information = make_information(made->arena, model->known.model, model->known.set, ridge);
+    made->information = make_information(made->arena, model->known.model, model->known.set, ridge, enough);
     if (made->arena.failed()) {
         free_handle(made);
         return VB_OUT_OF_MEMORY;

@@ -5,7 +5,6 @@ namespace vb {
 namespace {
 
 constexpr double kPerDimension = 0.2;
-constexpr double kLogTwo = 0.69314718055994530942;
 
 // The block of a transition's features, with its phi there in information.feature.
 Index find_feature(Information& information, Index transition) {
@@ -27,9 +26,10 @@ Index find_feature(Information& information, Index transition) {
 
 }  // namespace
 
-// Enough is log 2, the usual doubling, or log 2 for every five free coordinates of the block if that is more: in many
-// dimensions the determinant doubles with nearly every observation, though nothing is known twice as well.
-Information make_information(Arena& arena, const Model& model, const FeasibleSet& set, double ridge) {
+// Enough holds for up to five free coordinates of a block, and grows with their number beyond: in many dimensions
+// the determinant doubles with nearly every observation, though nothing is known twice as well.
+Information make_information(Arena& arena, const Model& model, const FeasibleSet& set, double ridge,
+                             double enough) {
     Information information;
     information.model = &model;
     information.set = &set;
@@ -41,7 +41,7 @@ Information make_information(Arena& arena, const Model& model, const FeasibleSet
     if (arena.failed()) return information;
     for (Index b = 0; b < set.num_blocks; ++b) {
         const Block& block = set.blocks[b];
-        information.enough[b] = kLogTwo * larger(1.0, kPerDimension * static_cast<double>(block.num_free));
+        information.enough[b] = enough * larger(1.0, kPerDimension * static_cast<double>(block.num_free));
         for (Index i = 0; i < block.num_coordinates; ++i) {
             information.inverse[block.first_square + i * (block.num_coordinates + 1)] = 1.0 / ridge;
         }

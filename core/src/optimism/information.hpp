@@ -21,7 +21,8 @@ struct Information {
     Vector image;          // (coordinates of a block,) scratch
 };
 
-Information make_information(Arena& arena, const Model& model, const FeasibleSet& set, double ridge);
+Information make_information(Arena& arena, const Model& model, const FeasibleSet& set, double ridge,
+                             double enough);
 
 // Takes in one observed transition; returns |phi|^2 in A^{-1} as it was before.
 double add_transition(Information& information, Index transition);

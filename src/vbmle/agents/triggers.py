@@ -2,11 +2,13 @@
 
     EveryStep              whenever it is asked, once for each observation and state
     EveryObservation       once after each observation, whatever the state
-    InformationDoubled     when the information about what was observed has doubled (`vbmle.estimation.information`)
+    InformationGrown       when the information about what was observed has doubled, or grown by another factor
+                           (`vbmle.estimation.information`)
     VisitsDoubled          when the pair about to be played was seen as often since the last decision as before it
     LogDeterminantDoubled  when the determinant of some regression has doubled
 
 The setting `update` names the choice: "every-step", or "doubling" in the sense of the agent's paper.
+`InformedVBMLE` also has "tenth": when the information has grown by a tenth.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ import numpy as np
 from vbmle.common import saved_checks
 from vbmle.common.files import Snapshot
 from vbmle.common.validation import Among, Floats, Ints
-from vbmle.estimation.counts import MOST, TransitionCounts
+from vbmle.estimation.counts import MOST_COUNTED, TransitionCounts
 from vbmle.estimation.forgetting import ForgettingCounts
 from vbmle.estimation.information import Information
 from vbmle.model.mdp import LinearMixtureMDP
@@ -90,11 +92,11 @@ class EveryObservation(Trigger):
         self._due = bool(snapshot["due"])
 
 
-class InformationDoubled(Trigger):
-    """Due when the log-determinant of a block's information has grown enough since the last decision."""
+class InformationGrown(Trigger):
+    """Due when the determinant of a block's information has grown by the factor since the last decision."""
 
-    def __init__(self, mdp: LinearMixtureMDP, ridge: float) -> None:
-        self._information = Information(mdp, ridge)
+    def __init__(self, mdp: LinearMixtureMDP, ridge: float, factor: float = 2.0) -> None:
+        self._information = Information(mdp, ridge, factor)
 
     def seen(self, transition: int) -> None:
         self._information.add(transition)
@@ -141,7 +143,7 @@ class VisitsDoubled(Trigger):
     def _resume(self, snapshot: Snapshot) -> None:
         before = snapshot["before"]
         if isinstance(self._counts, ForgettingCounts):  # what was seen then may weigh less now
-            saved_checks.require_within("before", before, 0.0, float(MOST))
+            saved_checks.require_within("before", before, 0.0, float(MOST_COUNTED))
         else:
             saved_checks.require_within("before", before, 0.0, self._counts.visits())
             if (before != np.floor(before)).any():

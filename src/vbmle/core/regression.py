@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 from ctypes import POINTER, byref, c_double, c_int32, c_int64, c_void_p
 from typing import Any
 
@@ -13,6 +14,9 @@ from vbmle.core.handle import Handle
 from vbmle.core.library import check, declare
 from vbmle.core.memory import Floats, Ints, Remembered, floats, ints, view
 from vbmle.core.model import Model
+
+LOG_TWO = math.log(2.0)
+"""How much a log-determinant grows when what is known doubles."""
 
 
 class _RegressionView(ctypes.Structure):
@@ -44,7 +48,7 @@ _get_view = declare("vb_regression_get_view", c_int32, c_void_p, POINTER(_Regres
 _add = declare("vb_regression_add", c_int32, c_void_p, c_int64, c_void_p, c_double, c_double)
 _predict = declare("vb_regression_predict", c_int32, c_void_p, c_int64, c_void_p, c_void_p)
 _estimate = declare("vb_regression_estimate", c_int32, c_void_p, c_void_p)
-_information_new = declare("vb_information_new", c_int32, c_void_p, c_double, POINTER(c_void_p))
+_information_new = declare("vb_information_new", c_int32, c_void_p, c_double, c_double, POINTER(c_void_p))
 _information_free = declare("vb_information_free", None, c_void_p)
 _information_get_view = declare("vb_information_get_view", c_int32, c_void_p, POINTER(_InformationView))
 _information_add = declare("vb_information_add", c_int32, c_void_p, c_int64)
@@ -113,8 +117,8 @@ class Regression:
 class Information:
     """Tells when the log-determinant of a block's information has grown enough to decide anew."""
 
-    def __init__(self, model: Model, ridge: float) -> None:
-        self._handle = Handle(_information_new, _information_free, model, model.handle, ridge)
+    def __init__(self, model: Model, ridge: float, enough: float = LOG_TWO) -> None:
+        self._handle = Handle(_information_new, _information_free, model, model.handle, ridge, enough)
         self._address = self._handle.address
         seen = _InformationView()
         check(_information_get_view(self._address, byref(seen)))

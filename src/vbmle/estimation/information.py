@@ -6,6 +6,8 @@ A_t is kept as an inverse and updated by rank one, so that a step costs the squa
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from vbmle.common import saved_checks
@@ -17,14 +19,14 @@ from vbmle.model.mdp import LinearMixtureMDP
 class Information:
     """Tells when the log-determinant of a block's information has grown enough to decide anew.
 
-    Enough is log 2, the usual doubling, or log 2 for every five free coordinates of the block if that is more:
-    in many dimensions the determinant doubles with nearly every observation, though nothing is known twice as
-    well. For a tabular model, where a block is one (s, a), this is the doubling of that pair's counts.
+    Enough is the logarithm of `factor`, by default the usual doubling, or that for every five free coordinates of the
+    block if it is more: in many dimensions the determinant doubles with nearly every observation, though nothing is
+    known twice as well. For a tabular model, where a block is one (s, a), it is that pair's counts that double.
     """
 
-    def __init__(self, mdp: LinearMixtureMDP, ridge: float) -> None:
+    def __init__(self, mdp: LinearMixtureMDP, ridge: float, factor: float = 2.0) -> None:
         self._sizes = np.diff(mdp.flat_set.coordinate_begin)
-        self._core = core.Information(mdp.core, ridge or 1.0)
+        self._core = core.Information(mdp.core, ridge or 1.0, math.log(factor))
         self.add, self.follow, self.decided = self._core.add, self._core.follow, self._core.decided
 
     @property
