@@ -127,8 +127,7 @@ class Service:
                 self._require_same(name, request, known)
                 return self._answer(known), False
             mdp = await self._mdp(request.model)
-            agent = request.agent or await self.in_thread(recommended_name, mdp)
-            learner = await self.in_thread(self._fresh, mdp, agent, request.settings)
+            agent, learner = await self.in_thread(self._fresh, mdp, request.agent, request.settings)
             self._require_steady()  # while the agent was made, a write may have failed
             state = LoopState(name)
             created = Created(
@@ -146,9 +145,10 @@ class Service:
             return self._answer(self.loops[name]), True
 
     @staticmethod
-    def _fresh(mdp: LinearMixtureMDP, agent: str, settings: dict[str, Any]) -> Learner:
+    def _fresh(mdp: LinearMixtureMDP, named: str | None, settings: dict[str, Any]) -> tuple[str, Learner]:
         try:
-            return Learner.fresh(mdp, agent, settings)
+            agent = named or recommended_name(mdp)
+            return agent, Learner.fresh(mdp, agent, settings)
         except InputError as error:
             raise BadInput(str(error)) from error
 
