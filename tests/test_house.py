@@ -107,6 +107,8 @@ WHERE = {
     "change planning for sparse models": "sweep",
     "add a flag to `vbmle run`": "def run(",
     "find UCLK's radius": "def paper_radius",
+    "change what a request to the service means": "class Controller",
+    "change what the page of a loop says first": "verdict",
 }
 """What a newcomer wants to do, and what the file that is named has to hold."""
 
