@@ -81,7 +81,9 @@ def main(folder: Path) -> None:
     print("\n2. Spring: the mix changes after 400 hours, and the agent starts anew")
     year = vbmle.DriftingWorld(mdp, [(0, winter.theta), (400, [0.1, 0.9])])
     history = vbmle.simulate(agent, year, 900, seed=1)
-    print(f"   earned {vbmle.earned(year, history).mean():.2f} euros an hour; restarts after {agent.restarts}")
+    print(
+        f"   earned {vbmle.earned(year, history).mean():.2f} euros an hour; restarts after {agent.restarts}"
+    )
     stubborn = vbmle.simulate(vbmle.VBMLE(mdp, update="doubling"), year, 900, seed=1)
     print(f"   regret {history.regret[-1]:.0f} euros, without restarts {stubborn.regret[-1]:.0f}")
     spring = vbmle.maximum_likelihood(mdp, agent.counts).theta
@@ -91,7 +93,9 @@ def main(folder: Path) -> None:
     agent.observe("full", "wait", "empty")
     full = STOCK.index("full")
     chance = agent.mdp.transition(agent.theta).toarray().reshape(4, 3, 4)[full, 0, 0]
-    print(f"   it is counted, and has a chance of {chance:.4f} from now on; act goes on: {agent.act('empty')}")
+    print(
+        f"   it is counted, and has a chance of {chance:.4f} from now on; act goes on: {agent.act('empty')}"
+    )
 
     print("\n4. A truth that is no mix of the models: a new charger, twice as slow")
     slow = 0.5 * hours(0.4) + 0.5 * hours(0.4)[:, [0, 0, 1]]
@@ -107,7 +111,9 @@ def main(folder: Path) -> None:
     watcher.save(folder / "agent.npz")
     dearer = read_model(folder / "models.csv", EUROS - 1.0)
     again = vbmle.MaximumLikelihood.load(folder / "agent.npz", dearer, model_changed="recount")
-    print(f"   {again.counts.total} hours counted again; worth {vbmle.plan(dearer, again.theta).value[0]:.0f} euros")
+    print(
+        f"   {again.counts.total} hours counted again; worth {vbmle.plan(dearer, again.theta).value[0]:.0f} euros"
+    )
 
     assert len(agent.restarts) == 1
     assert history.regret[-1] < stubborn.regret[-1]
