@@ -1,14 +1,24 @@
 """The documentation keeps up with the code."""
 
+import ast
 import doctest
+import functools
 import importlib.util
 import inspect
+import json
 import re
 import subprocess
 import sys
+import tempfile
+import textwrap
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+import vbmle
+from vbmle.common import validation
+from vbmle.experiments.settings import choices_of
 
 DOCS = Path(__file__).parents[1] / "docs"
 
@@ -49,36 +59,81 @@ def test_examples_run_as_they_stand(page: Path, tmp_path: Path):
     assert done.returncode == 0, done.stderr
 
 
-def documented() -> list[str]:
-    """The public names that have an example."""
-    import vbmle
-
-    return [name for name in vbmle.__all__ if ">>>" in (getattr(vbmle, name).__doc__ or "")]
+NAMES = re.findall(r"^::: (\S+)", (DOCS / "api.md").read_text(), re.MULTILINE)
+"""What the reference documents."""
 
 
-@pytest.mark.parametrize("name", documented())
-def test_examples_of_the_reference_hold(name: str):
-    import vbmle
+def named(name: str) -> Any:
+    """The class or function of a dotted name."""
+    return functools.reduce(getattr, name.split(".")[1:], vbmle)
 
-    value = getattr(vbmle, name)
-    for case in doctest.DocTestFinder(recurse=False).find(value, name, globs={}):
+
+def sections(name: str) -> dict[str, str]:
+    """The sections of a docstring by title; what comes before the first is ""."""
+    parts = re.split(r"^(\w+)\n-+\n", inspect.getdoc(named(name)) or "", flags=re.MULTILINE)
+    return {"": parts[0], **dict(zip(parts[1::2], parts[2::2], strict=True))}
+
+
+def described(name: str) -> dict[str, str]:
+    """The parameters, or the fields of a result, that a docstring lists: what follows the colon, by name."""
+    found = sections(name)
+    text = found.get("Parameters", "") + found.get("Attributes", "")
+    return dict(re.findall(r"^(\w+) : (.+)$", text, re.MULTILINE))
+
+
+def parameters(name: str) -> dict[str, inspect.Parameter]:
+    """What it is called with, but for **settings."""
+    found = inspect.signature(named(name)).parameters
+    return {key: one for key, one in found.items() if one.kind is not one.VAR_KEYWORD}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_reference_has_an_example_that_holds(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    found = doctest.DocTestFinder(recurse=False).find(named(name), name, globs={})
+    assert [case.name for case in found if case.examples], f"{name} has no example"
+    for case in found:
         assert doctest.DocTestRunner().run(case).failed == 0
 
 
-def test_agents_and_solvers_have_an_example():
-    agents = {"VBMLE", "ApproximateVBMLE", "MaximumLikelihood", "UCLK", "UCLKPlus", "UPACUCLK"}
-    agents |= {"RBMLE", "PSRL", "UCRL2", "QLearning", "Random", "Oracle"}
-    solvers = {"plan", "evaluate", "maximum_likelihood", "value_biased", "log_likelihood", "simulate"}
-    assert agents | solvers <= set(documented())
+@pytest.mark.parametrize("name", NAMES)
+def test_reference_describes_every_parameter(name: str):
+    assert list(described(name)) == list(parameters(name))
 
 
-def test_settings_of_agents_are_all_described():
-    import vbmle
+@pytest.mark.parametrize("name", [name for name in NAMES if "Attributes" not in sections(name)])
+def test_reference_states_the_defaults(name: str):
+    for key, text in described(name).items():
+        default = parameters(name)[key].default
+        if default is None:
+            assert text.endswith(", optional"), f"{name}: {key} is optional"
+        elif default is inspect.Parameter.empty:
+            assert "default" not in text, f"{name}: {key} has no default"
+        else:
+            assert eval(text.split(", default ")[1]) == default, f"{name}: {key}"
 
-    for name in documented():
-        value = getattr(vbmle, name)
-        text = value.__doc__ or ""
-        if isinstance(value, type) and issubclass(value, vbmle.Agent):
-            for setting in inspect.signature(value).parameters.values():
-                if setting.kind is not setting.VAR_KEYWORD:
-                    assert f"\n    {setting.name} : " in text, f"{name} does not explain {setting.name}"
+
+@pytest.mark.parametrize("name", NAMES)
+def test_reference_lists_the_choices(name: str):
+    for key, choices in choices_of(named(name)).items():
+        text = described(name)[key]
+        assert {item for item in choices if json.dumps(item) not in text} == set(), f"{name}: {key}"
+
+
+def refuses(name: str) -> bool:
+    """Whether the code of a function, or that makes one of a class, checks what it is given."""
+    value, is_class = named(name), isinstance(named(name), type)
+    made = inspect.getsource(value.__init__ if is_class else value)
+    for node in ast.walk(ast.parse(textwrap.dedent(made))):
+        if isinstance(node, ast.Raise):
+            return True
+        if isinstance(node, ast.Call):
+            called = ast.unparse(node.func).split(".")[-1].lstrip("_")
+            if called.startswith("require") or inspect.isfunction(getattr(validation, called, None)):
+                return True
+    return False
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if "Attributes" not in sections(name)])
+def test_reference_says_what_is_raised(name: str):
+    assert not refuses(name) or "Raises" in sections(name)

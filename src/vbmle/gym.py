@@ -35,11 +35,11 @@ import gymnasium  # noqa: E402
 
 __all__ = ["Drive", "PolicyPlayer", "WorldEnv", "drive", "register_all"]
 
-EPISODE = 1000
+EPISODE_STEPS = 1000
 """Steps after which `gymnasium.make` truncates an episode."""
 
 NAMES = {"riverswim": "RiverSwim"}
-THINNING = 100
+THETA_THINNING = 100
 """Hit-and-run steps per free coordinate for a new theta."""
 
 
@@ -59,16 +59,39 @@ def register_all() -> None:
             register(
                 environment_name(world),
                 entry_point="vbmle.gym:WorldEnv",
-                max_episode_steps=EPISODE,
+                max_episode_steps=EPISODE_STEPS,
                 kwargs=settings,
             )
 
 
 class WorldEnv(gymnasium.Env[Any, Any]):
-    """A world as a Gymnasium environment: `world` is a `vbmle.World`, or the name of one with its settings.
+    """A world as a Gymnasium environment; `gymnasium.make("vbmle.gym:vbmle/RiverSwim-v0")` makes one too.
 
-    reset(options={"theta": ...}) changes the hidden truth: numbers, or "random" for a draw that is uniform on the
+    `reset(options={"theta": ...})` changes the hidden truth: numbers, or "random" for a draw that is uniform on the
     feasible set, from the environment's own generator.
+
+    Parameters
+    ----------
+    world : World or str, default "riverswim"
+        A world, or the name of one of `vbmle.worlds`.
+    render_mode : {"ansi"}, optional
+        "ansi" renders the last step as text; by default nothing is rendered.
+    **settings
+        The settings of a world that is given by name.
+
+    Raises
+    ------
+    ValueError
+        If there is no such world, or a setting of it is out of range.
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> env = vbmle.WorldEnv("riverswim", length=6)
+    >>> env.reset(seed=0)
+    (0, {})
+    >>> env.step(0)
+    (0, 0.005, False, False, {})
     """
 
     metadata = {"render_modes": ["ansi"], "render_fps": 4}  # noqa: RUF012
@@ -85,7 +108,13 @@ class WorldEnv(gymnasium.Env[Any, Any]):
         self.action_space = gymnasium.spaces.Discrete(world.mdp.num_actions)
         self._rewards = rewards(world.mdp)
         self._state = -1  # reset comes first
+        self._steps = 0
         self._last = ""
+
+    @property
+    def now(self) -> World:
+        """The world of the step that comes next: another one after a while, where the mix drifts."""
+        return self.world.at(self._steps)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -100,6 +129,7 @@ class WorldEnv(gymnasium.Env[Any, Any]):
                 validation.one_of("options['theta']", wanted, ("random",))
                 wanted = random_theta(mdp, self.np_random)
             self.world = World(mdp, wanted)
+        self._steps = 0
         self._state = self.world.first_state(float(self.np_random.random()))
         self._last = ""
         return self._state, self._info()
@@ -124,7 +154,8 @@ class WorldEnv(gymnasium.Env[Any, Any]):
             raise ValueError(
                 f"the action of {mdp.names.pair(state, action)} is not allowed; see info['action_mask']"
             )
-        self._state = self.world.next_state(state, action, float(self.np_random.random()))
+        self._state = self.now.next_state(state, action, float(self.np_random.random()))
+        self._steps += 1
         reward = float(self._rewards[mdp.transitions.find(state, action, self._state)])
         self._last = f"state {state}, action {action}, reward {reward:g}, "
         return self._state, reward, False, False, self._info()
@@ -144,14 +175,33 @@ def random_theta(mdp: LinearMixtureMDP, rng: np.random.Generator) -> Floats:
     except ValueError:  # no product of simplices
         if mdp.domain == "simplex" and mdp.p_min == 0.0:
             return rng.dirichlet(np.ones(mdp.dimension))
-        return HitAndRun(mdp, THINNING).draw(counts, rng)
+        return HitAndRun(mdp, THETA_THINNING).draw(counts, rng)
 
 
 @dataclass(frozen=True, eq=False)
 class Drive:
-    """What happened in an environment, step by step: states, actions, next_states and rewards, length T.
+    """What happened in an environment, step by step, as `drive` returns it.
 
-    `episodes` is how many were begun.
+    Attributes
+    ----------
+    states : (T,) integer array
+        The state at each step.
+    actions : (T,) integer array
+        The action taken there.
+    next_states : (T,) integer array
+        The state that followed.
+    rewards : (T,) array
+        What the environment paid.
+    episodes : int
+        How many were begun.
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> world = vbmle.worlds.frozen_lake()
+    >>> run = vbmle.drive(vbmle.PSRL(world.mdp), "FrozenLake-v1", steps=30)
+    >>> run.states.shape, run.rewards.sum().item() <= run.episodes
+    ((30,), True)
     """
 
     states: Ints
@@ -170,10 +220,35 @@ def drive(
 ) -> Drive:
     """Let an agent act and learn in a Gymnasium environment whose observations are the states of its model.
 
-    env: an environment, or its name; both of its spaces are Discrete.
     Only real transitions are observed: where an episode ends, the environment is reset and play goes on.
-    `state_after(state, action, observation, reward, terminated)` turns observations into states where these are
-    not the same, as `GymWorld.state_after` does for split states.
+
+    Parameters
+    ----------
+    agent : Agent
+        Anything with `act` and `observe`.
+    env : environment or str
+        An environment or its name; both of its spaces are Discrete, from 0.
+    steps : int
+        How many steps to take; at least 1.
+    seed : int, default 0
+        Seeds the environment.
+    state_after : function, optional
+        `state_after(state, action, observation, reward, terminated)` turns observations into states where they differ,
+        as `GymWorld.state_after` does for split states. By default the observation is the state.
+
+    Raises
+    ------
+    ValueError
+        If the spaces of env are not those of the agent's model, or an argument is out of range.
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> world = vbmle.worlds.frozen_lake()
+    >>> agent = vbmle.PSRL(world.mdp)
+    >>> run = vbmle.drive(agent, "FrozenLake-v1", steps=30)
+    >>> agent.counts.total
+    30
     """
     steps = validation.positive_integer("steps", steps)
     env = gymnasium.make(env) if isinstance(env, str) else env
@@ -240,10 +315,32 @@ def _predicted(policy: Any, observation: Any, state: int) -> NDArray[Any]:
 class PolicyPlayer:
     """A policy with `predict(observation) -> (action, anything)`, to be run by `simulate`; it does not learn.
 
-    Stable-Baselines3 policies and models are such. They are asked once for every state, deterministically, so
-    that there is a stationary policy whose regret is exact; `observation(state)` makes what they look at, the
-    number of the state by default (Stable-Baselines3's own one-hot coding follows from the Discrete space). `mdp` may
-    be a world: its model is taken.
+    Stable-Baselines3 policies and models are of this kind. They are asked once for every state, deterministically, so
+    that there is a stationary policy whose regret is exact.
+
+    Parameters
+    ----------
+    policy : object
+        Has `predict(observation, deterministic=True)`.
+    mdp : LinearMixtureMDP or World
+        Whose states and actions it is about.
+    observation : function, optional
+        Turns a state into what the policy looks at; by default the number of the state (Stable-Baselines3's own one-hot
+        coding follows from the Discrete space).
+
+    Raises
+    ------
+    ValueError
+        If `predict` does not fit, or returns something other than an action of the model.
+
+    Examples
+    --------
+    >>> import numpy, vbmle
+    >>> class Right:
+    ...     def predict(self, observation, deterministic=True):
+    ...         return numpy.int64(1), None
+    >>> vbmle.PolicyPlayer(Right(), vbmle.worlds.riverswim(length=6)).policy.tolist()
+    [1, 1, 1, 1, 1, 1]
     """
 
     def __init__(

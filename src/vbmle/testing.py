@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import tempfile
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
@@ -31,12 +32,12 @@ OUTCOME = ("status", "converged", "residual", "gap", "upper_bound")
 def check_agent(
     make_agent: Callable[[LinearMixtureMDP], Any], world: World | None = None, steps: int = 200, seed: int = 0
 ) -> None:
-    """Run an agent through the contract; AssertionError says what is broken, and in which step.
+    """Run an agent through the contract that the rest of the package relies on.
 
-    `make_agent(mdp)` returns a fresh agent, always the same. Checked in a small world (or in yours):
+    Checked in a small world (or in yours):
 
     - `act(state)` is a whole number in range, and asking again before `observe` changes nothing;
-    - `policy` is an (S,) array of whole numbers in range, and the action is what it says; an agent that has
+    - `policy` is an (S,) array of whole numbers in range, and the action agrees with it; an agent that has
       `randomised = True` is excused from this and from asking again;
     - `observe` returns None, and the model is left as it was;
     - two fresh agents behave the same;
@@ -46,7 +47,28 @@ def check_agent(
     - where there is `save`, an agent loaded half-way goes on exactly as if it had never stopped;
     - where there is `observe_many`, it is the same as observing one by one;
     - where there are `counts`, an impossible transition is refused with a ValueError and nothing is lost, unless the
-      agent's setting `on_impossible` says that it is skipped, as if it had not been, or that the model is widened.
+      agent's setting `on_impossible` says that it is skipped, as if it had not occurred, or that the model is widened.
+
+    Parameters
+    ----------
+    make_agent : function
+        `make_agent(mdp)` returns a fresh agent, always the same.
+    world : World, optional
+        Where to check; by default a river of four states.
+    steps : int, default 200
+        How long to play.
+    seed : int, default 0
+        The luck of the world.
+
+    Raises
+    ------
+    AssertionError
+        If something is broken; the message says what, and in which step.
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> vbmle.testing.check_agent(vbmle.MaximumLikelihood, steps=20)
     """
     world = riverswim(length=4, features="mixture") if world is None else world
     uniforms = np.random.default_rng(np.random.SeedSequence(seed)).random(steps + 1).tolist()
@@ -218,7 +240,7 @@ def _impossible(mdp: LinearMixtureMDP) -> tuple[int, int, int] | None:
 def _snapshot(mdp: LinearMixtureMDP) -> dict[str, object]:
     """Everything an agent could change by accident, in a form that can be compared."""
     blocks = [
-        (b.center.tobytes(), b.basis.tobytes(), b.rows.tobytes(), b.offsets.tobytes())
+        (b.center.tobytes(), b.basis.tobytes(), b.normals.tobytes(), b.offsets.tobytes())
         for b in mdp.polytope.blocks
     ]
     return {
@@ -229,7 +251,15 @@ def _snapshot(mdp: LinearMixtureMDP) -> dict[str, object]:
 
 
 def example_models() -> dict[str, World]:
-    """A small world for every kind of model and of feasible set, by name."""
+    """A small world for every kind of model and of feasible set, by name.
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> worlds = vbmle.testing.example_models()
+    >>> worlds["p_min"].mdp.p_min
+    0.01
+    """
     a, b, c = _random_models(4, 2, 3)
     half = np.full((4, 2), 0.5)
     simplex = [0.5, 0.3, 0.2]
@@ -254,12 +284,8 @@ def example_models() -> dict[str, World]:
         "p_min on the simplex": World(
             LinearMixtureMDP.from_models([a, b, c], _reward(4, 2), 0.9, p_min=0.03), simplex
         ),
-        "duplicated base model": World(
-            LinearMixtureMDP.from_models([a, b, b], half, 0.9, domain="polytope"), simplex
-        ),
-        "duplicated base model on the simplex": World(
-            LinearMixtureMDP.from_models([a, b, b], half, 0.9), simplex
-        ),
+        "duplicated base model": _twins(a, b, half, "polytope", simplex),
+        "duplicated base model on the simplex": _twins(a, b, half, "simplex", simplex),
         "raw one-hot features": _one_hot(3, 2),
         "raw one-hot features, sparse": _one_hot(5, 3),
         "bilinear": _bilinear(),
@@ -285,13 +311,20 @@ def _random_models(states: int, actions: int, count: int) -> Floats:
 
 def _sparse_mixture() -> World:
     """Six states on a ring, three ways to drift; models and reward kept sparse."""
-    rows, around = np.arange(12), np.repeat(np.arange(6), 2)
+    pairs, around = np.arange(12), np.repeat(np.arange(6), 2)
     drifts = ((0, 0), (1, 1), (1, -1))
     models = [
-        sparse.csr_array((np.ones(12), (rows, (around + np.tile(drift, 6)) % 6)), shape=(12, 6))
+        sparse.csr_array((np.ones(12), (pairs, (around + np.tile(drift, 6)) % 6)), shape=(12, 6))
         for drift in drifts
     ]
     return World(LinearMixtureMDP.from_models(models, _reward(6, 2), 0.9), [0.2, 0.5, 0.3])
+
+
+def _twins(a: Floats, b: Floats, reward: Floats, domain: str, theta: Any) -> World:
+    """The second base model twice, of which users are warned."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        return World(LinearMixtureMDP.from_models([a, b, b], reward, 0.9, domain=domain), theta)
 
 
 def _single_point() -> World:

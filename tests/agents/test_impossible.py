@@ -9,7 +9,7 @@ import pytest
 
 import vbmle
 from vbmle.estimation.counts import TransitionCounts
-from vbmle.model.widening import CHANCE, widened
+from vbmle.model.widening import WIDE_CHANCE, widened
 from vbmle.testing import check_agent, example_models
 from vbmle.worlds import riverswim
 
@@ -88,7 +88,7 @@ def test_a_widened_model_is_the_mix_that_it_says(name: str, world: vbmle.World):
     wide = widened(mdp, [0, 1])
     after = wide.transitions.csr(wide.transitions.probabilities(world.theta)).toarray()
     expected = before.copy()
-    expected[[0, 1]] = (1.0 - CHANCE) * before[[0, 1]] + CHANCE / mdp.num_states
+    expected[[0, 1]] = (1.0 - WIDE_CHANCE) * before[[0, 1]] + WIDE_CHANCE / mdp.num_states
     np.testing.assert_allclose(after, expected, atol=1e-12)
     assert wide.contains(world.theta)
     check_agent(vbmle.MaximumLikelihood, vbmle.World(wide, world.theta), steps=20)

@@ -12,7 +12,7 @@ from problems import play
 
 from vbmle import VBMLE, ApproximateVBMLE, MaximumLikelihood, World, plan, simulate
 from vbmle.core.solver import Objective
-from vbmle.estimation.maximiser import POOL, Solver, goal
+from vbmle.estimation.maximiser import POOL, Solver, make_objective
 from vbmle.testing import example_models
 from vbmle.worlds import closed_loop_trap, hypercube, random_network, riverswim
 
@@ -262,7 +262,7 @@ def test_late_steps_take_no_more_iterations_than_early_ones(name: str, biased: b
     for t in range(10_000):
         if t % 10 == 0 and (500 <= t < 1500 or t >= 9000):
             bias = agent.alpha() if isinstance(agent, VBMLE) else 0.0
-            objective = goal(agent.counts, 1.0, bias, state)
+            objective = make_objective(agent.counts, 1.0, bias, state)
             assert agent.counts.num_observed <= len(agent.counts.core.observed) == world.mdp.transitions.count
             taken[t >= 9000].append(iterations(agent, objective))
         state = play(agent, world, 1, state, rng)

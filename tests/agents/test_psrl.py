@@ -113,7 +113,7 @@ def integrate(mdp: LinearMixtureMDP, counts: TransitionCounts) -> tuple[np.ndarr
     for _ in range(8):
         axes = [np.linspace(a, b, 161) for a, b in zip(low, high, strict=True)]
         y = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, block.dimension)
-        y = y[(y @ block.rows.T + block.offsets >= 0.0).all(axis=1)]
+        y = y[(y @ block.normals.T + block.offsets >= 0.0).all(axis=1)]
         p = np.maximum(base[seen] + y @ phi[seen].T, 1e-300)
         log = np.log(p) @ counts.values[seen]
         weight = np.exp(log - log.max(initial=-np.inf))

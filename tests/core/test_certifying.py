@@ -45,11 +45,11 @@ def optimal_value(mdp: LinearMixtureMDP, theta: np.ndarray) -> np.ndarray:
 
 
 def certified(
-    mdp: LinearMixtureMDP, goal: Target, tolerance: float = 1e-3, room: int = 20_000
+    mdp: LinearMixtureMDP, goal: Target, tolerance: float = 1e-3, most_bisections: int = 20_000
 ) -> Certificate:
     points, cells = triangulate(mdp) or (np.zeros((0, 0)), np.zeros((0, 1), np.int64))
     start = value(mdp, goal, np.zeros(mdp.core.num_free))
-    return branch_and_bound(mdp.core, goal, (points, cells), start, tolerance, room)
+    return branch_and_bound(mdp.core, goal, (points, cells), start, tolerance, most_bisections)
 
 
 @pytest.mark.parametrize("name", SMALL)
@@ -59,7 +59,7 @@ def test_no_random_point_is_above_the_bound_and_the_best_is_met(name: str):
     rng = np.random.default_rng(0)
     for seed in range(2):
         goal = target(mdp, seed)
-        found = certified(mdp, goal, room=2000)
+        found = certified(mdp, goal, most_bisections=2000)
         others = [value(mdp, goal, w @ points) for w in rng.dirichlet(np.full(len(points), 0.5), 15)]
         assert max(others) <= found.bound + 1e-9 * (1.0 + abs(found.bound))
         assert found.best <= found.bound + 1e-12 * (1.0 + abs(found.bound))
@@ -74,7 +74,7 @@ def test_no_random_point_is_above_the_bound_and_the_best_is_met(name: str):
 def test_the_bound_is_that_of_a_fine_grid(name: str):
     """Two free coordinates: the best of 40,000 points is within the tolerance and what lies between them."""
     mdp = EXAMPLES[name].mdp
-    found = certified(mdp, goal := target(mdp, 5, bias=0.0), tolerance=1e-6, room=100_000)
+    found = certified(mdp, goal := target(mdp, 5, bias=0.0), tolerance=1e-6, most_bisections=100_000)
     assert found.converged
     points, _ = triangulate(mdp) or (np.zeros((0, 0)), None)
     axes = [np.linspace(low, high, 200) for low, high in zip(points.min(0), points.max(0), strict=True)]
@@ -82,7 +82,7 @@ def test_the_bound_is_that_of_a_fine_grid(name: str):
     (block,) = mdp.polytope.blocks
     theta = block.center + y @ block.basis.T
     p = (mdp.transitions.phi @ theta.T).T
-    inside = (p >= mdp.p_min).all(axis=1) & (y @ block.rows.T + block.offsets >= 0.0).all(axis=1)
+    inside = (p >= mdp.p_min).all(axis=1) & (y @ block.normals.T + block.offsets >= 0.0).all(axis=1)
     theta, p = theta[inside], np.maximum(p[inside][:, goal.observed], 1e-300)
     heights = np.log(p) @ goal.counts[goal.observed] - 0.5 * goal.ridge * (theta**2).sum(axis=1)
     assert heights.max() <= found.bound
@@ -92,7 +92,10 @@ def test_the_bound_is_that_of_a_fine_grid(name: str):
 def test_without_room_the_bound_is_true_but_open():
     mdp = EXAMPLES["simplex mixture"].mdp
     goal = target(mdp, 1, bias=50.0)
-    open_, closed = certified(mdp, goal, 1e-9, room=0), certified(mdp, goal, 1e-3, room=50_000)
+    open_, closed = (
+        certified(mdp, goal, 1e-9, most_bisections=0),
+        certified(mdp, goal, 1e-3, most_bisections=50_000),
+    )
     assert not open_.converged
     assert open_.bound >= closed.best
     assert open_.cells == 1
@@ -100,7 +103,7 @@ def test_without_room_the_bound_is_true_but_open():
 
 def test_a_single_point_is_certified_at_once():
     mdp = EXAMPLES["one base model"].mdp
-    found = certified(mdp, target(mdp, 0), tolerance=1e-9, room=0)
+    found = certified(mdp, target(mdp, 0), tolerance=1e-9, most_bisections=0)
     assert found.converged
     assert found.bound == pytest.approx(found.best, abs=1e-9)
 
@@ -122,14 +125,14 @@ def test_what_does_not_fit_is_refused():
         {"triangulation": (points[:, 1:].copy(), cells)},
         {"best": np.nan},
         {"tolerance": -1.0},
-        {"room": -1},
+        {"most_bisections": -1},
     ]
     given: dict[str, Any] = {
         "target": goal,
         "triangulation": (points, cells),
         "best": -np.inf,
         "tolerance": 0.1,
-        "room": 10,
+        "most_bisections": 10,
     }
     branch_and_bound(mdp.core, **given)
     for change in refused:

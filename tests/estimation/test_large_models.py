@@ -38,7 +38,7 @@ def many_states(domain: str, states: int = 1300, dimension: int = 4, lonely: int
 def wide() -> World:
     """A world whose P has more rows than programs look at."""
     world = many_states("polytope")
-    assert len(world.mdp.polytope.blocks[0].rows) > interior_points.MANY
+    assert len(world.mdp.polytope.blocks[0].normals) > interior_points.MANY_FACETS
     return world
 
 
@@ -47,26 +47,26 @@ def wide() -> World:
 
 def test_the_interior_point_is_as_deep_as_with_all_rows_at_once(wide):
     block = wide.mdp.polytope.blocks[0]
-    _, depth, _ = interior_points._deepest_of(block.rows, block.offsets)
+    _, depth, _ = interior_points._deepest_of(block.normals, block.offsets)
     assert block.offsets.min() == pytest.approx(depth, abs=1e-8)  # y = 0 is the interior point
-    _, deepest, multipliers = interior_points.deepest(block.rows, block.offsets)
+    _, deepest, multipliers = interior_points.deepest(block.normals, block.offsets)
     assert deepest == pytest.approx(depth, abs=1e-8)
-    np.testing.assert_allclose(block.rows.T @ multipliers, 0.0, rtol=0.0, atol=1e-6)
+    np.testing.assert_allclose(block.normals.T @ multipliers, 0.0, rtol=0.0, atol=1e-6)
 
 
 def test_widths_bound_the_set_and_not_by_much(wide):
     block = wide.mdp.polytope.blocks[0]
-    bounds = interior_points.bounds_on_widths(block.rows, block.offsets)
+    bounds = interior_points.bounds_on_widths(block.normals, block.offsets)
     for axis, bound in enumerate(bounds):
         cost = np.eye(block.dimension)[axis]
-        ends = [linprog(c, -block.rows, block.offsets, bounds=(None, None)).fun for c in (cost, -cost)]
+        ends = [linprog(c, -block.normals, block.offsets, bounds=(None, None)).fun for c in (cost, -cost)]
         assert -sum(ends) <= bound + 1e-9
         assert bound <= -2.0 * sum(ends)
 
 
 def test_a_set_that_many_rows_make_empty_names_them():
     rng = np.random.default_rng(1)
-    rows = rng.normal(size=(interior_points.MANY + 50, 3))
+    rows = rng.normal(size=(interior_points.MANY_FACETS + 50, 3))
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
     offsets = np.ones(len(rows))
     rows[777], rows[21], offsets[[777, 21]] = (
@@ -81,7 +81,7 @@ def test_a_set_that_many_rows_make_empty_names_them():
 
 def test_rows_that_always_hold_tightly_are_found_among_many():
     rng = np.random.default_rng(2)
-    rows = rng.normal(size=(interior_points.MANY + 50, 3))
+    rows = rng.normal(size=(interior_points.MANY_FACETS + 50, 3))
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
     offsets = rng.uniform(0.5, 2.0, len(rows))
     rows[5], rows[9000], offsets[[5, 9000]] = [0.6, 0.8, 0.0], [-0.6, -0.8, 0.0], 0.0

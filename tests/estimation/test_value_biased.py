@@ -180,11 +180,11 @@ def everywhere(world: World) -> np.ndarray:
     per_axis, ends = (100, 25)[block.dimension - 1], []
     for e in np.eye(block.dimension):
         for sign in (1.0, -1.0):
-            far = linprog(-sign * e, A_ub=-block.rows, b_ub=block.offsets, bounds=(None, None)).x
+            far = linprog(-sign * e, A_ub=-block.normals, b_ub=block.offsets, bounds=(None, None)).x
             ends.append(far @ e)
     axes = [np.linspace(low, high, per_axis) for high, low in np.array(ends).reshape(-1, 2)]
     grid = np.stack(np.meshgrid(*axes), axis=-1).reshape(-1, block.dimension)
-    inside = grid[(grid @ block.rows.T + block.offsets >= 0.0).all(axis=1)]
+    inside = grid[(grid @ block.normals.T + block.offsets >= 0.0).all(axis=1)]
     return inside @ block.basis.T + block.center
 
 

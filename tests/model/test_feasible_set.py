@@ -81,7 +81,7 @@ def point(mdp: LinearMixtureMDP, steps: list[np.ndarray]) -> np.ndarray:
 
 def to_the_wall(block: Block, direction: np.ndarray) -> float:
     """How far one can go from the centre of the block before the first of its rows is met."""
-    speed = block.rows @ direction
+    speed = block.normals @ direction
     times = block.offsets[speed < 0] / -speed[speed < 0]
     return float(times.min())
 
@@ -118,7 +118,7 @@ def test_blocks_share_out_the_coordinates(name: str):
 def test_coordinates_are_orthonormal_and_rows_of_length_one(name: str):
     for block in EXAMPLES[name].mdp.polytope.blocks:
         np.testing.assert_allclose(block.basis.T @ block.basis, np.eye(block.dimension), atol=1e-10)
-        np.testing.assert_allclose(np.linalg.norm(block.rows, axis=1), 1.0, atol=1e-10)
+        np.testing.assert_allclose(np.linalg.norm(block.normals, axis=1), 1.0, atol=1e-10)
         assert (block.offsets > 0.0).all()  # y = 0 is inside
 
 
@@ -147,7 +147,7 @@ def test_nothing_of_the_set_is_left_out(name: str):
         corner = raw.furthest(rng.standard_normal(len(raw.phi)) @ raw.phi)
         for block in mdp.polytope.blocks:
             y = block.basis.T @ (corner[block.coordinates] - block.center)
-            assert (block.rows @ y + block.offsets >= -FLAT).all()
+            assert (block.normals @ y + block.offsets >= -FLAT).all()
         steps = [b.basis.T @ (corner[b.coordinates] - b.center) for b in mdp.polytope.blocks]
         np.testing.assert_allclose(raw.phi @ point(mdp, steps), raw.phi @ corner, atol=FLAT)
 
@@ -157,7 +157,7 @@ def test_the_truth_is_a_point_of_the_blocks(name: str):
     world = EXAMPLES[name]
     for block in world.mdp.polytope.blocks:
         y = block.basis.T @ (world.theta[block.coordinates] - block.center)
-        assert (block.rows @ y + block.offsets >= -1e-10).all()
+        assert (block.normals @ y + block.offsets >= -1e-10).all()
 
 
 # ---- shapes that are known in closed form
@@ -181,7 +181,7 @@ def test_the_hypercubes_set_is_a_cross_polytope(delta: float, radius: float):
     assert mdp.polytope.dimension == 3
     np.testing.assert_allclose(mdp.polytope.interior, [0.0, 0.0, 0.0, 1.0], atol=1e-9)
     (block,) = mdp.polytope.blocks
-    assert len(block.rows) == 8  # one facet for every sign pattern, doubles removed
+    assert len(block.normals) == 8  # one facet for every sign pattern, doubles removed
     np.testing.assert_allclose(block.offsets, radius / np.sqrt(3.0), atol=1e-9)
     assert mdp.contains([radius / 3, -radius / 3, radius / 3, 1.0])
     assert not mdp.contains([radius / 3, -radius / 3, radius / 3 + 1e-6, 1.0])

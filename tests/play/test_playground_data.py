@@ -79,7 +79,7 @@ def test_a_large_model_gets_a_coarser_grid():
     mdp = vbmle.worlds.queue(80).mdp
     laid = grid.lay(mdp, 60)
     assert laid.resolution < 60
-    assert laid.values.nbytes + laid.policies.nbytes <= grid.LARGEST
+    assert laid.values.nbytes + laid.policies.nbytes <= grid.LARGEST_GRID
 
 
 def test_a_recorded_run_is_that_of_simulate():
@@ -134,7 +134,7 @@ def test_the_command_writes_the_page(tmp_path: Path):
     out = tmp_path / "mine.html"
     done = CliRunner().invoke(app, ["play", "--out", str(out), *given])
     assert done.exit_code == 0
-    assert out.stat().st_size < playground_page.LARGEST
+    assert out.stat().st_size < playground_page.LARGEST_PAGE
     (data,) = re.findall(r'id="data">(.*?)</script>', out.read_text(), re.DOTALL)
     assert json.loads(data)["first"] == "own"
     assert json.loads(data)["scenes"][0]["truth"] == [0.2, 0.3, 0.5]

@@ -9,7 +9,7 @@ from problems import small_world
 import vbmle
 from vbmle import theory
 from vbmle.estimation.counts import TransitionCounts
-from vbmle.estimation.maximiser import Solver, goal
+from vbmle.estimation.maximiser import Solver, make_objective
 
 STEPS, RUNS, DELTA = 25, 400, 0.1
 
@@ -215,7 +215,7 @@ def test_conditional_means_are_as_the_lemmas_say(seen: int):
         log_truth += np.log(true_p[counts.add(state, action, following)])
         state = following
     solver = Solver(mdp)
-    solver.climb(goal(counts, 1.0))
+    solver.climb(make_objective(counts, 1.0))
     best, ratio_now = solver.objective, np.exp(solver.objective - log_truth)
     p = mdp.transitions.probabilities(solver.theta)
     row = slice(*mdp.transitions.indptr[2 * state : 2 * state + 2])
@@ -227,7 +227,7 @@ def test_conditional_means_are_as_the_lemmas_say(seen: int):
         later = TransitionCounts(mdp)
         later.load_values(counts.values, counts.observed[: counts.num_observed])
         later.add(state, 0, int(mdp.transitions.successor[i]))
-        solver.climb(goal(later, 1.0))
+        solver.climb(make_objective(later, 1.0))
         assert solver.objective >= best + np.log(p[i]) - 1e-9  # z is never negative
         mean += true_p[i] * np.exp(solver.objective - log_truth - np.log(true_p[i]))
     assert mean >= ratio_now * (1.0 - 1e-9)

@@ -17,18 +17,33 @@ from vbmle.common.validation import Floats
 from vbmle.estimation.candidates import posterior
 from vbmle.estimation.counts import TransitionCounts
 
-DRAWS = 1000
-THINNING = 3
-TAIL = 0.05
+BELIEF_DRAWS = 1000
+BELIEF_THINNING = 3
+INTERVAL_TAIL = 0.05
 
 
 @dataclass(frozen=True, eq=False)
 class Belief:
-    """What is believed of theta.
+    """What an agent believes about theta, as `Agent.belief` returns it.
 
-    mean : (d,) the posterior mean of each weight; where theta is one of the candidates, their probabilities.
-    low, high : (d,) between which each weight lies with probability 90%, 5% on either side.
-    probability : (d,) the posterior of each candidate, for models with domain "vertices"; else None.
+    Attributes
+    ----------
+    mean : (d,) array
+        The posterior mean of each weight; where theta is one of the candidates, their probabilities.
+    low : (d,) array
+        Each weight lies below with probability 5%.
+    high : (d,) array
+        Each weight lies above with probability 5%.
+    probability : (d,) array, or None
+        The posterior of each candidate, for models with domain "vertices".
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> agent = vbmle.VBMLE(vbmle.worlds.two_suspects(chance=0.75).mdp)
+    >>> agent.observe(0, 1, 1)
+    >>> agent.belief().probability.round(4).tolist()
+    [0.75, 0.25]
     """
 
     mean: Floats
@@ -48,13 +63,15 @@ def belief(counts: TransitionCounts, prior: ArrayLike | None = None) -> Belief:
         if before is not None:
             validation.require_shape("prior", before, (mdp.dimension,), "(candidates,)")
         p = posterior(counts, before)
-        return Belief(p, (p > 1.0 - TAIL).astype(np.float64), (p >= TAIL).astype(np.float64), p)
+        return Belief(
+            p, (p > 1.0 - INTERVAL_TAIL).astype(np.float64), (p >= INTERVAL_TAIL).astype(np.float64), p
+        )
     if prior is not None:
         raise ValueError(
             f"prior is given, but theta is a mix (domain {mdp.domain!r}), whose prior is uniform on its set; "
             "a prior over candidates needs domain='vertices'"
         )
-    sampler, rng = sampler_for(mdp, THINNING), np.random.default_rng(0)
-    draws = np.array([sampler.draw(counts, rng) for _ in range(DRAWS)])
-    low, high = np.quantile(draws, [TAIL, 1.0 - TAIL], axis=0)
+    sampler, rng = sampler_for(mdp, BELIEF_THINNING), np.random.default_rng(0)
+    draws = np.array([sampler.draw(counts, rng) for _ in range(BELIEF_DRAWS)])
+    low, high = np.quantile(draws, [INTERVAL_TAIL, 1.0 - INTERVAL_TAIL], axis=0)
     return Belief(draws.mean(axis=0), low, high)

@@ -21,6 +21,7 @@ from vbmle.agents.informed_vbmle import reward_range
 from vbmle.agents.posterior import MOST_DRAWS, MOST_THINNING, Sampler, sampler_for
 from vbmle.agents.triggers import UPDATES, EveryObservation, InformationGrown, Update
 from vbmle.common.validation import Floats, Ints, at_most, index, non_negative, one_of
+from vbmle.estimation.change_point import Restart
 from vbmle.estimation.forgetting import Forget
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.planning.planner import make_planner
@@ -29,8 +30,42 @@ from vbmle.planning.planner import make_planner
 class FeelGoodSampling(ModelAgent):
     """Plays the optimal policy of a draw from the posterior, tilted towards models of high value.
 
-    bias : the weight of the value of the state at hand; 0 is PSRL. draws : from the posterior, of which one is chosen.
-    update, thinning : see `PSRL`.
+    Parameters
+    ----------
+    mdp : LinearMixtureMDP
+        What is known. The agent never sees the hidden theta.
+    bias : float, default 1.0
+        The weight of the value of the current state, in nats per range of the reward; at least 0. 0 is PSRL.
+    draws : int, default 8
+        Draws from the posterior for each decision, one of which is chosen; at least 1.
+    update : {"every-step", "doubling"}, default "doubling"
+        When to draw again: at every step, or only when the information has doubled; in between the
+        policy in force is played.
+    thinning : int, default 10
+        Steps of the chain per free coordinate between two draws; at least 1.
+    seed : int, default 0
+        Seeds everything that the agent draws for itself: the draws from the
+        posterior. The world's luck has its own seed.
+    on_impossible : {"raise", "skip", "widen"}, default "raise"
+        What to do with an observed transition that the model calls impossible: refuse it, note it without learning
+        from it, or give its pair (s, a) a small chance of anything from then on.
+    forget : float or {"window": int}, optional
+        How old observations fade: a half-life in steps, or a window of the last ones. By default none is forgotten.
+    restart : {"on-alarm"}, optional
+        Forget everything from before a change of theta when a test finds one. By default there is no such test.
+
+    Raises
+    ------
+    ValueError
+        If a setting is out of range, or theta is one of the candidates (domain "vertices").
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> world = vbmle.worlds.riverswim(features="mixture")
+    >>> agent = vbmle.FeelGoodSampling(world.mdp, bias=3.0, seed=1)
+    >>> agent.act(0) in (0, 1), world.mdp.contains(agent.theta)
+    (True, True)
     """
 
     label = "feel-good sampling"
@@ -46,6 +81,7 @@ class FeelGoodSampling(ModelAgent):
         seed: int = 0,
         on_impossible: OnImpossible = "raise",
         forget: Forget = None,
+        restart: Restart = None,
     ) -> None:
         require_convex(type(self).__name__, mdp)
         super().__init__(
@@ -57,6 +93,7 @@ class FeelGoodSampling(ModelAgent):
             seed=index("seed", seed, 2**63),
             on_impossible=on_impossible,
             forget=forget,
+            restart=restart,
         )
         self._sampler: Sampler = sampler_for(mdp, thinning)
         self._trigger = InformationGrown(mdp, ridge=1.0) if update == "doubling" else EveryObservation()

@@ -21,6 +21,7 @@ from vbmle.agents.decision import Decision
 from vbmle.agents.information_ratio import PosteriorDraws
 from vbmle.agents.posterior import MOST_DRAWS, MOST_THINNING
 from vbmle.common.validation import Ints, at_most, index, positive_integer
+from vbmle.estimation.change_point import Restart
 from vbmle.estimation.forgetting import Forget
 from vbmle.model.mdp import LinearMixtureMDP
 
@@ -30,8 +31,41 @@ MOST_ROUNDS = 1000
 class InformationDirected(ModelAgent):
     """Plays the policy that loses least, squared, for what it teaches about theta.
 
-    draws : from the posterior; `fresh` of them are replaced for each observation. rounds : fixed-point steps.
-    thinning : see `PSRL`.
+    Parameters
+    ----------
+    mdp : LinearMixtureMDP
+        What is known. The agent never sees the hidden theta.
+    draws : int, default 12
+        Draws from the posterior to judge by; at least 1.
+    fresh : int, default 2
+        How many of them are replaced for each observation; at least 1.
+    rounds : int, default 4
+        Fixed-point steps in the search for the policy; at least 1.
+    thinning : int, default 10
+        Steps of the chain per free coordinate between two draws; at least 1.
+    seed : int, default 0
+        Seeds everything that the agent draws for itself: the draws from the
+        posterior. The world's luck has its own seed.
+    on_impossible : {"raise", "skip", "widen"}, default "raise"
+        What to do with an observed transition that the model calls impossible: refuse it, note it without learning
+        from it, or give its pair (s, a) a small chance of anything from then on.
+    forget : float or {"window": int}, optional
+        How old observations fade: a half-life in steps, or a window of the last ones. By default none is forgotten.
+    restart : {"on-alarm"}, optional
+        Forget everything from before a change of theta when a test finds one. By default there is no such test.
+
+    Raises
+    ------
+    ValueError
+        If a setting is out of range, or theta is one of the candidates (domain "vertices").
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> world = vbmle.worlds.riverswim(features="mixture")
+    >>> agent = vbmle.InformationDirected(world.mdp)
+    >>> agent.act(0) in (0, 1), agent.last.status
+    (True, 'converged')
     """
 
     label = "information-directed"
@@ -47,6 +81,7 @@ class InformationDirected(ModelAgent):
         seed: int = 0,
         on_impossible: OnImpossible = "raise",
         forget: Forget = None,
+        restart: Restart = None,
     ) -> None:
         require_convex(type(self).__name__, mdp)
         super().__init__(
@@ -58,6 +93,7 @@ class InformationDirected(ModelAgent):
             seed=index("seed", seed, 2**63),
             on_impossible=on_impossible,
             forget=forget,
+            restart=restart,
         )
         self._draws = PosteriorDraws(mdp, draws, fresh, thinning, seed)
         self._policy: Ints = mdp.allowed.argmax(axis=1)  # the first allowed action

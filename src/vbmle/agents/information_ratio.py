@@ -21,17 +21,17 @@ from vbmle.agents.posterior import Sampler, sampler_for
 from vbmle.common import saved_checks
 from vbmle.common.files import Snapshot
 from vbmle.common.validation import Floats, Ints
-from vbmle.estimation.counts import MOST, TransitionCounts
+from vbmle.estimation.counts import MOST_COUNTED, TransitionCounts
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.planning.planner import expected_reward, make_planner, uses_factors
 
-REMEMBERED = 64
+POLICIES_KEPT = 64
 """Policies whose values are kept from step to step."""
 
-NEGLIGIBLE = 1e-11
+NEGLIGIBLE_REGRET = 1e-11
 """An expected regret below this part of the largest value is rounding, and counts as none."""
 
-IMPROVEMENTS = 50
+MOST_IMPROVEMENTS = 50
 """Most improvements of a policy in one plan; a handful is usual."""
 
 
@@ -68,7 +68,7 @@ class PosteriorDraws:
         self._best = np.zeros((draws, states))  # V*_m
         self._policies = np.zeros((draws, states), np.int64)
         self._entropy = np.zeros((draws, mdp.transitions.count))  # p_m log p_m
-        self._version = np.zeros(draws, np.int64)  # how often a place was drawn anew
+        self._version = np.zeros(draws, np.int64)  # how often each was drawn anew
         self._known: dict[bytes, tuple[Floats, Ints]] = {}
         self._seen, self._turn = -1, 0
         self._information = np.zeros(states * mdp.num_actions)
@@ -81,14 +81,14 @@ class PosteriorDraws:
 
     def refresh(self, counts: TransitionCounts) -> None:
         """Replace the oldest draws: so many for each observation since the last time, at first all of them."""
-        places = len(self._planners)
-        count = places if self._seen < 0 else min(places, self._fresh * (counts.total - self._seen))
+        size = len(self._planners)
+        count = size if self._seen < 0 else min(size, self._fresh * (counts.total - self._seen))
         if count == 0:
             return
         rng = np.random.default_rng([self._seed, counts.total])
         for _ in range(count):
             self._draw(self._turn, counts, rng)
-            self._turn = (self._turn + 1) % places
+            self._turn = (self._turn + 1) % size
         self._seen = counts.total
         self._average()
 
@@ -118,7 +118,7 @@ class PosteriorDraws:
         """D and G of a policy, from a state."""
         best = self._best[:, state]
         regret = float(np.mean(best - self._values(policy)[:, state]))
-        if regret <= NEGLIGIBLE * float(np.abs(best).max()):
+        if regret <= NEGLIGIBLE_REGRET * float(np.abs(best).max()):
             regret = 0.0
         return Score(regret, self._taught(policy, state))
 
@@ -133,7 +133,7 @@ class PosteriorDraws:
         """V^pi_m, (M, S)."""
         key = policy.tobytes()
         if key not in self._known:
-            if len(self._known) == REMEMBERED:
+            if len(self._known) == POLICIES_KEPT:
                 self._known.clear()
             self._known[key] = (np.empty_like(self._best), np.full(len(self._planners), -1))
         values, made = self._known[key]
@@ -147,20 +147,22 @@ class PosteriorDraws:
 
     def best_for(self, price: float, start: Ints) -> Ints:
         """A policy that is optimal for r + price * I on the mean model: policy iteration from `start`."""
-        mdp, mean, rows = self._mdp, self._mean, self._mdp.transitions
+        mdp, mean, transitions = self._mdp, self._mean, self._mdp.transitions
         gain = expected_reward(mdp, mean.p) + price * self._information
         policy = np.array(start)
         gain[~mdp.allowed.ravel()] = -np.inf
         slack = (
-            NEGLIGIBLE * max(float(np.abs(gain[mdp.allowed.ravel()]).max()), 1e-300) / (1.0 - mdp.discount)
+            NEGLIGIBLE_REGRET
+            * max(float(np.abs(gain[mdp.allowed.ravel()]).max()), 1e-300)
+            / (1.0 - mdp.discount)
         )
-        for _ in range(IMPROVEMENTS):
+        for _ in range(MOST_IMPROVEMENTS):
             mean.policy[...] = policy
             if self._factors:
                 mean.evaluate()
             V = np.ascontiguousarray(gain[self._first_pair + policy])[:, None]
-            mean.solve(V, 0.1 * NEGLIGIBLE)
-            ahead = np.add.reduceat(mean.p * V[rows.successor, 0], rows.indptr[:-1])
+            mean.solve(V, 0.1 * NEGLIGIBLE_REGRET)
+            ahead = np.add.reduceat(mean.p * V[transitions.successor, 0], transitions.indptr[:-1])
             Q = (gain + mdp.discount * ahead).reshape(mdp.num_states, mdp.num_actions)
             gains = Q.max(axis=1) - Q[np.arange(mdp.num_states), policy] > slack
             if not gains.any():
@@ -195,7 +197,7 @@ class PosteriorDraws:
         rest = {name: array for name, array in snapshot.items() if not name.startswith("sampler.")}
         saved_checks.require_like("", rest, own)
         mdp, (seen, turn) = self._mdp, snapshot["ring"].tolist()
-        if not (-1 <= seen < MOST and 0 <= turn < len(self._planners)):
+        if not (-1 <= seen < MOST_COUNTED and 0 <= turn < len(self._planners)):
             raise ValueError(f"ring is {seen}, {turn}; it needs observations and a place in the ring")
         saved_checks.require_within("policies", snapshot["policies"], 0, mdp.num_actions - 1)
         worst = 2.0 / (1.0 - mdp.discount)

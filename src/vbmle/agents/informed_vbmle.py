@@ -47,8 +47,9 @@ from vbmle.common.validation import (
     positive_integer,
 )
 from vbmle.estimation.candidates import make_solver
+from vbmle.estimation.change_point import Restart
 from vbmle.estimation.forgetting import Forget
-from vbmle.estimation.maximiser import goal
+from vbmle.estimation.maximiser import make_objective
 from vbmle.model.mdp import LinearMixtureMDP
 
 MULTIPLES = (0.0, 0.1, 0.3, 1.0, 3.0)
@@ -85,11 +86,46 @@ class Proposers:
 class InformedVBMLE(ModelAgent):
     """VBMLE without a knob: several biases propose policies, and the least information ratio decides.
 
-    multiples : of log(1 + t), the biases that propose; 0 is maximum likelihood.
-    update : when to decide anew: "tenth", when the information about what was observed has grown by a tenth;
-        "doubling", when it has doubled; or "every-step".
-    draws : from the posterior, to judge by; `fresh` of them are replaced for each observation, as far as there was
-        anything to judge. thinning : see `PSRL`.
+    Parameters
+    ----------
+    mdp : LinearMixtureMDP
+        What is known. The agent never sees the hidden theta.
+    multiples : sequence of float, default (0.0, 0.1, 0.3, 1.0, 3.0)
+        The biases that propose, as multiples of log(1 + t) per range of the reward; each at least 0, and 0 is maximum
+        likelihood.
+    update : {"tenth", "doubling", "every-step"}, default "tenth"
+        When to decide anew: when the information about what was observed has grown by a tenth, when it has doubled, or
+        in every step.
+    draws : int, default 12
+        Draws from the posterior to judge by; at least 1.
+    fresh : int, default 2
+        How many of them are replaced for each observation, as far as there was anything to judge; at least 1.
+    thinning : int, default 10
+        Steps of the chain per free coordinate between two draws; at least 1.
+    seed : int, default 0
+        Seeds everything that the agent draws for itself: the draws from the posterior and
+        the starts of the search. The world's luck has its own seed.
+    on_impossible : {"raise", "skip", "widen"}, default "raise"
+        What to do with an observed transition that the model calls impossible: refuse it, note it without learning
+        from it, or give its pair (s, a) a small chance of anything from then on.
+    forget : float or {"window": int}, optional
+        How old observations fade: a half-life in steps, or a window of the last ones. By default none is forgotten.
+    restart : {"on-alarm"}, optional
+        Forget everything from before a change of theta when a test finds one. By default there is no such test.
+
+    Raises
+    ------
+    ValueError
+        If a setting is out of range, or theta is one of the candidates (domain "vertices").
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> world = vbmle.worlds.riverswim(features="mixture")
+    >>> agent = vbmle.InformedVBMLE(world.mdp)
+    >>> history = vbmle.simulate(agent, world, horizon=20)
+    >>> agent.multiple in (0.0, 0.1, 0.3, 1.0, 3.0), agent.last.converged
+    (True, True)
     """
 
     label = "informed VBMLE"
@@ -106,6 +142,7 @@ class InformedVBMLE(ModelAgent):
         seed: int = 0,
         on_impossible: OnImpossible = "raise",
         forget: Forget = None,
+        restart: Restart = None,
     ) -> None:
         weights = [non_negative(f"multiples[{k}]", c) for k, c in enumerate(multiples)]
         if not weights:
@@ -122,10 +159,11 @@ class InformedVBMLE(ModelAgent):
             seed=index("seed", seed, 2**63),
             on_impossible=on_impossible,
             forget=forget,
+            restart=restart,
         )
         self._proposers = Proposers(mdp, len(weights), seed)
         self._draws = PosteriorDraws(mdp, draws, fresh, thinning, seed)
-        self._objective = goal(self.counts, ridge=1.0)
+        self._objective = make_objective(self.counts, ridge=1.0)
         self._range = reward_range(mdp)
         self._chosen = 0
         if update != "every-step":
@@ -173,9 +211,11 @@ class InformedVBMLE(ModelAgent):
 
 def reward_range(mdp: LinearMixtureMDP) -> float:
     """The largest reward of allowed actions minus the smallest; 1 where all are equal."""
-    rows = np.repeat(mdp.allowed.ravel(), np.diff(mdp.transitions.indptr))
+    may_happen = np.repeat(mdp.allowed.ravel(), np.diff(mdp.transitions.indptr))
     values = (
-        mdp.transition_reward[rows] if len(mdp.transition_reward) else mdp.row_reward[mdp.allowed.ravel()]
+        mdp.transition_reward[may_happen]
+        if len(mdp.transition_reward)
+        else mdp.row_reward[mdp.allowed.ravel()]
     )
     return float(np.ptp(values)) or 1.0
 
@@ -183,6 +223,27 @@ def reward_range(mdp: LinearMixtureMDP) -> float:
 def recommended(mdp: LinearMixtureMDP, seed: int = 0) -> InformedVBMLE:
     """The agent to use when nothing is known about the world: see "Which agent?" in the documentation.
 
-    Today that is `InformedVBMLE`, as it comes. What it plays does not change when rewards are multiplied by a constant.
+    Today that is `InformedVBMLE` with its default settings. Its actions do not change when rewards are multiplied by a
+    constant.
+
+    Parameters
+    ----------
+    mdp : LinearMixtureMDP
+        What is known; theta is a mix, not one of the candidates.
+    seed : int, default 0
+        Seeds everything that the agent draws for itself. The world's luck has its own seed.
+
+    Raises
+    ------
+    ValueError
+        If theta is one of the candidates (domain "vertices"): `VBMLE` and `PSRL` choose among them.
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> world = vbmle.worlds.riverswim(length=6)
+    >>> agent = vbmle.recommended(world.mdp)
+    >>> agent.act(0)
+    1
     """
     return InformedVBMLE(mdp, seed=seed)

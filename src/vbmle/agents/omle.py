@@ -28,25 +28,59 @@ from vbmle.agents.decision import Decision
 from vbmle.agents.tuning import Knob
 from vbmle.common.validation import Floats, Ints, fraction, index, non_negative
 from vbmle.estimation.candidates import make_solver
+from vbmle.estimation.change_point import Restart
 from vbmle.estimation.forgetting import Forget
-from vbmle.estimation.maximiser import goal
+from vbmle.estimation.maximiser import make_objective
 from vbmle.model.mdp import LinearMixtureMDP
 
-HALVINGS = 4
+BISECTIONS = 4
 """Bisections of log alpha once it is known to a factor of 2."""
 
-FACTORS = 12
+MOST_DOUBLINGS = 12
 """Most doublings or halvings of alpha in one step."""
 
-LARGEST, SMALLEST = 1e9, 1e-9
+LARGEST_ALPHA, SMALLEST_ALPHA = 1e9, 1e-9
 """Beyond these, the value alone or the likelihood alone decides."""
 
 
 class OMLE(ModelAgent):
     """Plays the best policy of the most valuable theta whose likelihood is within beta of the best.
 
-    delta : the chance, in the paper's argument, that the set misses the truth; it enters beta. radius_scale :
-    multiplies beta. ridge : as in `VBMLE`.
+    Parameters
+    ----------
+    mdp : LinearMixtureMDP
+        What is known. The agent never sees the hidden theta.
+    radius_scale : float, default 1.0
+        Multiplies beta, the width of the set (nats); at least 0.
+    delta : float, default 0.1
+        The probability, in the paper's argument, that the set misses the truth; it enters beta. In (0, 1).
+    ridge : float, default 1.0
+        lambda of the penalty lambda/2 |theta|^2 that is subtracted from the log-likelihood; at least 0. It matters
+        while data are few.
+    seed : int, default 0
+        Seeds everything that the agent draws for itself: the order of
+        the starts of the search. The world's luck has its own seed.
+    on_impossible : {"raise", "skip", "widen"}, default "raise"
+        What to do with an observed transition that the model calls impossible: refuse it, note it without learning
+        from it, or give its pair (s, a) a small chance of anything from then on.
+    forget : float or {"window": int}, optional
+        How old observations fade: a half-life in steps, or a window of the last ones. By default none is forgotten.
+    restart : {"on-alarm"}, optional
+        Forget everything from before a change of theta when a test finds one. By default there is no such test.
+
+    Raises
+    ------
+    ValueError
+        If a setting is out of range; the message names it and what it needs.
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> world = vbmle.worlds.riverswim(features="mixture")
+    >>> agent = vbmle.OMLE(world.mdp, radius_scale=0.1)
+    >>> history = vbmle.simulate(agent, world, horizon=20)
+    >>> world.mdp.contains(agent.theta), agent.policy.tolist()
+    (True, [1, 1, 1, 1, 1, 1])
     """
 
     label = "OMLE"
@@ -62,6 +96,7 @@ class OMLE(ModelAgent):
         seed: int = 0,
         on_impossible: OnImpossible = "raise",
         forget: Forget = None,
+        restart: Restart = None,
     ) -> None:
         super().__init__(
             mdp,
@@ -71,12 +106,13 @@ class OMLE(ModelAgent):
             seed=index("seed", seed, 2**63),
             on_impossible=on_impossible,
             forget=forget,
+            restart=restart,
         )
         self._likely = make_solver(mdp, seed=seed)
         self._likely.plan()
         self._valued = make_solver(mdp, seed=seed)
         self._valued.plan()
-        self._objective = goal(self.counts, self.settings["ridge"])
+        self._objective = make_objective(self.counts, self.settings["ridge"])
         self._theta: Floats = np.array(self._likely.theta)
         self._policy: Ints = np.array(self._likely.policy)
         self._alpha = 1.0  # where the next search begins
@@ -105,9 +141,9 @@ class OMLE(ModelAgent):
         self._theta[...], self._policy[...] = self._likely.theta, self._likely.policy
         self._least, self._held = self._likely.objective - self.radius(), float(self._likely.V[state])
         alpha, fits = self._alpha, self._try(self._alpha, search=True)
-        for _ in range(FACTORS):
+        for _ in range(MOST_DOUBLINGS):
             step = 2.0 if fits else 0.5
-            if not SMALLEST <= alpha * step <= LARGEST:
+            if not SMALLEST_ALPHA <= alpha * step <= LARGEST_ALPHA:
                 break
             before, alpha = fits, alpha * step
             fits = self._try(alpha)
@@ -119,7 +155,7 @@ class OMLE(ModelAgent):
     def _bisect(self, low: float) -> float:
         """The largest alpha found to fit, between low and twice that."""
         width = math.log(2.0)
-        for _ in range(HALVINGS):
+        for _ in range(BISECTIONS):
             width *= 0.5
             if self._try(low * math.exp(width)):
                 low *= math.exp(width)

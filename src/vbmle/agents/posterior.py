@@ -78,8 +78,8 @@ class CandidateDraws:
     def draw(self, counts: TransitionCounts, rng: np.random.Generator) -> Floats:
         """The vertex of a candidate, drawn with its posterior probability."""
         below = np.cumsum(posterior(counts))
-        place = int(np.searchsorted(below, rng.random() * below[-1], side="right"))
-        return np.eye(self._dimension)[min(place, self._dimension - 1)]
+        candidate = int(np.searchsorted(below, rng.random() * below[-1], side="right"))
+        return np.eye(self._dimension)[min(candidate, self._dimension - 1)]
 
     def snapshot(self) -> Snapshot:
         return {}

@@ -22,7 +22,7 @@ import numpy as np
 from vbmle.common import saved_checks
 from vbmle.common.files import Snapshot
 from vbmle.common.validation import Among, Floats, Ints
-from vbmle.estimation.counts import MOST, TransitionCounts
+from vbmle.estimation.counts import MOST_COUNTED, TransitionCounts
 from vbmle.estimation.forgetting import ForgettingCounts
 from vbmle.estimation.information import Information
 from vbmle.model.mdp import LinearMixtureMDP
@@ -143,7 +143,7 @@ class VisitsDoubled(Trigger):
     def _resume(self, snapshot: Snapshot) -> None:
         before = snapshot["before"]
         if isinstance(self._counts, ForgettingCounts):  # what was seen then may weigh less now
-            saved_checks.require_within("before", before, 0.0, float(MOST))
+            saved_checks.require_within("before", before, 0.0, float(MOST_COUNTED))
         else:
             saved_checks.require_within("before", before, 0.0, self._counts.visits())
             if (before != np.floor(before)).any():

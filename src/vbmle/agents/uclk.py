@@ -21,9 +21,9 @@ from __future__ import annotations
 import math
 import warnings
 from abc import abstractmethod
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
-from vbmle.agents.base import Agent, require_convex
+from vbmle.agents.base import Agent, refuse_more, require_convex
 from vbmle.agents.decision import Decision
 from vbmle.agents.triggers import UPDATES, EveryObservation, LogDeterminantDoubled, Trigger, Update
 from vbmle.agents.tuning import RADIUS_SCALE
@@ -53,14 +53,54 @@ def published_sweeps(horizon: int, discount: float) -> int:
 
 
 def paper_radius(t: int, dimension: int, discount: float, ridge: float, delta: float) -> float:
-    """beta_t of UCLK as published; holds for all t at once with probability 1 - delta."""
+    """beta_t of UCLK as published; holds for all t at once with probability 1 - delta.
+
+    Parameters
+    ----------
+    t : int
+        The step, at least 1.
+    dimension : int
+        d, the dimension of theta.
+    discount : float
+        gamma, strictly between 0 and 1.
+    ridge : float
+        lambda of the regression, above 0.
+    delta : float
+        The probability that the radius is too small at some step, in (0, 1).
+
+    Examples
+    --------
+    >>> from vbmle import theory
+    >>> round(theory.uclk_radius(t=100, dimension=3, discount=0.9, ridge=1.0, delta=0.1), 2)
+    63.24
+    """
     scaled = ridge * (1.0 - discount) ** 2
     growth = dimension * math.log((scaled + t * dimension) / (delta * scaled))
     return math.sqrt(growth) / (1.0 - discount) + math.sqrt(ridge * dimension)
 
 
 def log_det_radius(log_det: float, dimension: int, discount: float, ridge: float, delta: float) -> float:
-    """The radius that depends on the data, through log det Sigma - log det(ridge I)."""
+    """The radius that depends on the data, through log det Sigma - log det(ridge I).
+
+    Parameters
+    ----------
+    log_det : float
+        log det Sigma - log det(ridge I), at least 0.
+    dimension : int
+        d, the dimension of theta.
+    discount : float
+        gamma, strictly between 0 and 1.
+    ridge : float
+        lambda of the regression, above 0.
+    delta : float
+        The probability that the radius is too small at some step, in (0, 1).
+
+    Examples
+    --------
+    >>> from vbmle import theory
+    >>> round(theory.uclk_log_det_radius(log_det=5.0, dimension=3, discount=0.9, ridge=1.0, delta=0.1), 2)
+    32.72
+    """
     growth = log_det + 2.0 * math.log(1.0 / delta)
     return math.sqrt(growth) / (1.0 - discount) + math.sqrt(ridge * dimension)
 
@@ -150,7 +190,9 @@ class OptimisticAgent(Agent):
     def _learn(self, row: int, next_state: int) -> None:
         """Take in one transition from the row s * A + a."""
 
-    def observe(self, state: int, action: int, next_state: int) -> None:
+    def observe(self, state: int, action: int, next_state: int, *more: Any, **named: Any) -> None:
+        if more or named:
+            refuse_more(self, state, action, next_state, *more, **named)
         state, action, next_state = self._numbers(state, action, next_state)
         self._plan_if_due()
         seen = self.counts.add(state, action, next_state)
@@ -206,7 +248,7 @@ class UCLK(OptimisticAgent):
         When to plan again: when a determinant of Sigma has doubled, as published, or after every observation.
     tolerance : float, default 1e-6
         The proved error of the optimistic value at which planning stops, in units of value.
-    sweeps : int or None, default None
+    sweeps : int, optional
         A fixed number of sweeps instead of `tolerance`, as published: see `vbmle.agents.uclk.published_sweeps`.
 
     Raises

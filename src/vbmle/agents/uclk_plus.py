@@ -26,7 +26,27 @@ from vbmle.planning.optimistic_planner import Ellipsoid
 
 
 def radii(t: int, dimension: int, discount: float, ridge: float, delta: float) -> tuple[float, float, float]:
-    """beta_hat, beta_check and beta_tilde as published."""
+    """beta_hat, beta_check and beta_tilde of UCLK+ as published.
+
+    Parameters
+    ----------
+    t : int
+        The step, at least 1.
+    dimension : int
+        d, the dimension of theta.
+    discount : float
+        gamma, strictly between 0 and 1.
+    ridge : float
+        lambda of the regression, above 0.
+    delta : float
+        The probability that the radius is too small at some step, in (0, 1).
+
+    Examples
+    --------
+    >>> from vbmle import theory
+    >>> [round(r, 1) for r in theory.uclk_plus_radii(t=100, dimension=3, discount=0.9, ridge=1.0, delta=0.1)]
+    [198.0, 276.3, 22908.3]
+    """
     d, H = dimension, 1.0 / (1.0 - discount)
     chance = math.log(4.0 * t**2 / delta)
     size = math.sqrt(ridge * d)
@@ -55,7 +75,7 @@ class UCLKPlus(OptimisticAgent):
         When to plan again: when a determinant of Sigma has doubled, as published, or after every observation.
     tolerance : float, default 1e-6
         The proved error of the optimistic value at which planning stops, in units of value.
-    sweeps : int or None, default None
+    sweeps : int, optional
         A fixed number of sweeps instead of `tolerance`, as published: see `vbmle.agents.uclk.published_sweeps`.
 
     Raises

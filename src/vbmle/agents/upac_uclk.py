@@ -97,7 +97,7 @@ class UPACUCLK(OptimisticAgent):
         When to plan again: when a determinant of Sigma has doubled, as published, or after every observation.
     tolerance : float, default 1e-6
         The proved error of the optimistic value at which planning stops, in units of value.
-    sweeps : int or None, default None
+    sweeps : int, optional
         A fixed number of sweeps instead of `tolerance`, as published: see `vbmle.agents.uclk.published_sweeps`.
 
     Raises

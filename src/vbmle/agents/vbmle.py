@@ -23,9 +23,10 @@ from vbmle.agents.tuning import BIAS_SCALE
 from vbmle.common.files import Snapshot
 from vbmle.common.validation import Among, Floats, Ints, index, non_negative, one_of
 from vbmle.estimation.candidates import make_solver
+from vbmle.estimation.change_point import Restart
 from vbmle.estimation.forgetting import Forget
 from vbmle.estimation.likelihood import prove
-from vbmle.estimation.maximiser import POOL, Solver, goal
+from vbmle.estimation.maximiser import POOL, Solver, make_objective
 from vbmle.model.mdp import LinearMixtureMDP
 
 AGENT_SEARCHES = ("global", "certified", "few", "local")
@@ -38,9 +39,9 @@ class VBMLE(ModelAgent):
     ----------
     mdp : LinearMixtureMDP
         What is known. The agent never sees the hidden theta.
-    bias : {"sqrt", "log"} or function, default "sqrt"
-        The schedule alpha(t), t = 1, 2, ...: sqrt(t) as in the paper, log(1 + t), which fades sooner, or any
-        function of t that returns a finite number of at least 0.
+    bias : {"sqrt", "log", "constant"} or function, default "sqrt"
+        The schedule alpha(t), t = 1, 2, ...: sqrt(t) as in the paper, log(1 + t), which fades sooner, 1 at all
+        times, as in MEX, or any function of t that returns a finite number of at least 0.
     bias_scale : float, default 1.0
         Multiplies the schedule: log-likelihood (nats) per unit of value. 0 turns exploration off; larger explores more.
     ridge : float, default 1.0
@@ -62,6 +63,8 @@ class VBMLE(ModelAgent):
         from it, or give its pair (s, a) a small chance of anything from then on.
     forget : float or {"window": int}, optional
         How old observations fade: a half-life in steps, or a window of the last ones. By default none is forgotten.
+    restart : {"on-alarm"}, optional
+        Start anew, with the observations since the change, when a test finds that the mix has changed.
 
     Raises
     ------
@@ -93,6 +96,7 @@ class VBMLE(ModelAgent):
         seed: int = 0,
         on_impossible: OnImpossible = "raise",
         forget: Forget = None,
+        restart: Restart = None,
     ) -> None:
         one_of("search", search, AGENT_SEARCHES)
         one_of("update", update, UPDATES)
@@ -108,6 +112,7 @@ class VBMLE(ModelAgent):
             seed=index("seed", seed, 2**63),
             on_impossible=on_impossible,
             forget=forget,
+            restart=restart,
         )
         if update == "doubling":
             self._trigger = InformationGrown(mdp, ridge)
@@ -115,7 +120,7 @@ class VBMLE(ModelAgent):
             mdp, places=1 if search == "local" else POOL, seed=self.settings["seed"]
         )
         solver.plan()
-        self._objective = goal(self.counts, penalty)
+        self._objective = make_objective(self.counts, penalty)
         self._climb = {"local": solver.climb, "few": solver.climb_from_few}.get(search, solver.follow)
         self._certifies = search == "certified"
         self._bound = math.nan
@@ -162,9 +167,9 @@ class ApproximateVBMLE(ModelAgent):
     ----------
     mdp : LinearMixtureMDP
         What is known. The agent never sees the hidden theta.
-    bias : {"sqrt", "log"} or function, default "sqrt"
-        The schedule alpha(t), t = 1, 2, ...: sqrt(t) as in the paper, log(1 + t), which fades sooner, or any
-        function of t that returns a finite number of at least 0.
+    bias : {"sqrt", "log", "constant"} or function, default "sqrt"
+        The schedule alpha(t), t = 1, 2, ...: sqrt(t) as in the paper, log(1 + t), which fades sooner, 1 at all
+        times, as in MEX, or any function of t that returns a finite number of at least 0.
     bias_scale : float, default 1.0
         Multiplies the schedule: log-likelihood (nats) per unit of value. 0 turns exploration off; larger explores more.
     ridge : float, default 1.0
@@ -175,6 +180,8 @@ class ApproximateVBMLE(ModelAgent):
         from it, or give its pair (s, a) a small chance of anything from then on.
     forget : float or {"window": int}, optional
         How old observations fade: a half-life in steps, or a window of the last ones. By default none is forgotten.
+    restart : {"on-alarm"}, optional
+        Start anew, with the observations since the change, when a test finds that the mix has changed.
 
     Raises
     ------
@@ -201,6 +208,7 @@ class ApproximateVBMLE(ModelAgent):
         ridge: float = 1.0,
         on_impossible: OnImpossible = "raise",
         forget: Forget = None,
+        restart: Restart = None,
     ) -> None:
         require_convex(type(self).__name__, mdp)
         self._schedule = BiasSchedule(bias, bias_scale)
@@ -211,11 +219,12 @@ class ApproximateVBMLE(ModelAgent):
             ridge=non_negative("ridge", ridge),
             on_impossible=on_impossible,
             forget=forget,
+            restart=restart,
         )
         self._solver = Solver(mdp)
         self._solver.plan()
         self._linear = np.empty(mdp.dimension)
-        self._objective = goal(self.counts, self.settings["ridge"], linear=self._linear)
+        self._objective = make_objective(self.counts, self.settings["ridge"], linear=self._linear)
 
     @property
     def policy(self) -> Ints:

@@ -37,11 +37,11 @@ DENSE = (5, 15, 100, 1000)
 def base_models(states: int, count: int, seed: int = 0) -> tuple[list[sparse.csr_array], Floats]:
     """Random sparse models on one pattern, and a reward."""
     rng = np.random.default_rng(np.random.SeedSequence(seed))
-    rows = states * ACTIONS
-    columns = rng.integers(0, states, (rows, SUCCESSORS))
-    place = (np.repeat(np.arange(rows), SUCCESSORS), columns.ravel())
+    pairs = states * ACTIONS
+    columns = rng.integers(0, states, (pairs, SUCCESSORS))
+    at = (np.repeat(np.arange(pairs), SUCCESSORS), columns.ravel())
     models = [
-        sparse.csr_array((rng.dirichlet(np.full(SUCCESSORS, 0.5), rows).ravel(), place), shape=(rows, states))
+        sparse.csr_array((rng.dirichlet(np.full(SUCCESSORS, 0.5), pairs).ravel(), at), shape=(pairs, states))
         for _ in range(count)
     ]
     return models, rng.random((states, ACTIONS))

@@ -43,14 +43,14 @@ def in_time(effort: Effort) -> list[Row]:
 
 def in_size(letter: str, effort: Effort) -> list[Row]:
     """Exponents of the local step, and of the floor, in states, actions or dimension."""
-    place = "SAd".index(letter)
+    axis = "SAd".index(letter)
     walks = []
     for size in SIZES[letter]:
         world = random_network(*size)
         walks.append(FlooredWalk(VBMLE(world.mdp, search="local"), world, effort.size_steps))
     take_turns(walks, effort.size_steps)
     half = effort.size_steps // 2
-    sizes = [size[place] for size in SIZES[letter]]
+    sizes = [size[axis] for size in SIZES[letter]]
     steps = [median(walk.act_seconds[half:]) for walk in walks]
     floors = [median(walk.floor.seconds) for walk in walks]
     details = {f"{letter}={size}": second for size, second in zip(sizes, steps, strict=True)}

@@ -56,10 +56,10 @@ class Slsqp:
         if len(mdp.transition_reward):
             raise ValueError("the baseline knows rewards by (s, a) only")
         self.mdp = mdp
-        rows, states, actions = mdp.transitions, mdp.num_states, mdp.num_actions
-        self.phi = _dense(rows.phi)
+        transitions, states, actions = mdp.transitions, mdp.num_states, mdp.num_actions
+        self.phi = _dense(transitions.phi)
         features = np.zeros((states * actions, states, mdp.dimension))
-        features[rows.row_of, rows.successor] = self.phi
+        features[transitions.row_of, transitions.successor] = self.phi
         self.features = features.reshape(states, actions, states, mdp.dimension)
         self.reward = mdp.row_reward.reshape(states, actions)
         self.lower, self.bound = self.phi, np.full(len(self.phi), mdp.p_min)
@@ -116,9 +116,9 @@ class Slsqp:
     def inside(self, theta: Floats) -> Floats:
         """theta, moved towards the interior point until no inequality is violated."""
         middle = self.mdp.polytope.interior
-        lack, room = self.bound - self.lower @ theta, self.lower @ middle - self.bound
+        lack, depth = self.bound - self.lower @ theta, self.lower @ middle - self.bound
         short = lack > 0.0
-        share = float((lack[short] / (lack[short] + room[short])).max(initial=0.0))
+        share = float((lack[short] / (lack[short] + depth[short])).max(initial=0.0))
         return (1.0 - share) * theta + share * middle
 
 

@@ -63,9 +63,14 @@ class Certificate(NamedTuple):
 
 
 def branch_and_bound(
-    model: Model, target: Target, triangulation: tuple[Floats, Ints], best: float, tolerance: float, room: int
+    model: Model,
+    target: Target,
+    triangulation: tuple[Floats, Ints],
+    best: float,
+    tolerance: float,
+    most_bisections: int,
 ) -> Certificate:
-    """Bisect the cells until the bound is within `tolerance` of the best value known, at most `room` times.
+    """Bisect the cells until the bound is within `tolerance` of the best value known, at most `most_bisections` times.
 
     triangulation: points (n, free) as y, and cells (k, free + 1) of their places.
     """
@@ -82,7 +87,7 @@ def branch_and_bound(
         len(points),
         ints(cells, len(cells), free + 1),
         len(cells),
-        room,
+        most_bisections,
         best,
         tolerance,
     )

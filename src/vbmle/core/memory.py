@@ -46,10 +46,10 @@ def _address(array: NDArray[Any], kind: np.dtype[Any], shape: tuple[int, ...]) -
         raise ValueError(
             f"an array of {array.dtype} and shape {array.shape} was given; the core needs a contiguous {wanted}"
         )
-    return place(array)
+    return address(array)
 
 
-def place(array: NDArray[Any]) -> int:
+def address(array: NDArray[Any]) -> int:
     """The address of an array that is known to be as the core needs it."""
     try:
         return addressof(_first(array))

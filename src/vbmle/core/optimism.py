@@ -146,9 +146,9 @@ class Optimist:
             self._sigmas.append(Remembered(self._squares))
         if len(self._given) < count:
             self._given = (_Ellipsoid * count)()
-        for place, sigma, one in zip(self._given, self._sigmas, sets, strict=False):
-            place.sigma, place.radius = sigma.of(one.sigma), one.radius
-            place.estimate = floats(one.estimate, self._dimension)
+        for given, sigma, one in zip(self._given, self._sigmas, sets, strict=False):
+            given.sigma, given.radius = sigma.of(one.sigma), one.radius
+            given.estimate = floats(one.estimate, self._dimension)
         status = _plan(self._address, self._given, count, tolerance, sweeps or 0)
         check(status)
         self._ellipsoids = max(self._ellipsoids, count)

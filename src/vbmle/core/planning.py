@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from vbmle.core.handle import Handle
 from vbmle.core.library import check, declare
-from vbmle.core.memory import Floats, Ints, floats, ints, place, short_ints, view
+from vbmle.core.memory import Floats, Ints, address, floats, ints, short_ints, view
 from vbmle.core.model import Model
 
 MOST_SWEEPS = 10_000_000
@@ -189,7 +189,7 @@ def plan_sparse(
 
 def _plan(known: _Known, states: int, actions: int, tolerance: float) -> KnownPlan:
     V, Q, policy = np.empty(states), np.empty((states, actions)), np.empty(states, np.int64)
-    plan = _Plan(place(V), place(Q), place(policy))
+    plan = _Plan(address(V), address(Q), address(policy))
     status = _plan_known(byref(known), tolerance, byref(plan))
     if plan.broken_pair < 0:
         check(status)

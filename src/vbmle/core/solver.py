@@ -113,20 +113,20 @@ class Solver:
         }
 
     def _shapes(self) -> dict[str, tuple[Any, tuple[int, ...]]]:
-        model, rows = self.model, self.places + 1
+        model, slots = self.model, self.places + 1
         return {
-            "y": (np.float64, (rows, model.num_free)),
-            "theta": (np.float64, (rows, model.dimension)),
-            "V": (np.float64, (rows, model.num_states)),
-            "policy": (np.int64, (rows, model.num_states)),
-            "active": (np.int64, (rows, model.num_free)),
-            "num_active": (np.int64, (rows, model.num_blocks)),
-            "result": (np.float64, (rows, 3)),
-            "status": (np.int32, (rows,)),
-            "iterations": (np.int32, (rows,)),
-            "evaluated": (np.uint8, (rows,)),
-            "factored": (np.uint8, (rows,)),
-            "factors": (np.float64, (rows, int(self._fields.factor_size))),
+            "y": (np.float64, (slots, model.num_free)),
+            "theta": (np.float64, (slots, model.dimension)),
+            "V": (np.float64, (slots, model.num_states)),
+            "policy": (np.int64, (slots, model.num_states)),
+            "active": (np.int64, (slots, model.num_free)),
+            "num_active": (np.int64, (slots, model.num_blocks)),
+            "result": (np.float64, (slots, 3)),
+            "status": (np.int32, (slots,)),
+            "iterations": (np.int32, (slots,)),
+            "evaluated": (np.uint8, (slots,)),
+            "factored": (np.uint8, (slots,)),
+            "factors": (np.float64, (slots, int(self._fields.factor_size))),
         }
 
     @property

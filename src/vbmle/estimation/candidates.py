@@ -28,7 +28,7 @@ from vbmle.planning.planner import plan
 TIE = 1e-9
 """Relative: within this of the best, the candidate in force stays."""
 
-LEAST = 1e-300
+LEAST_PROBABILITY = 1e-300
 """Stands for a probability of 0."""
 
 
@@ -39,7 +39,7 @@ class Candidates:
         self.mdp = mdp
         phi = mdp.transitions.phi
         dense = phi if isinstance(phi, np.ndarray) else phi.toarray()
-        self.log_p: Floats = np.log(np.maximum(dense, LEAST))
+        self.log_p: Floats = np.log(np.maximum(dense, LEAST_PROBABILITY))
 
     @cached_property
     def plans(self) -> tuple[Floats, Ints]:
@@ -75,16 +75,16 @@ class CandidateSolver:
         if objective.bias > 0.0:
             found = found + objective.bias * self.candidates.plans[0][:, objective.state]
         best = int(found.argmax())
-        if found[best] > found[self.place] + TIE * (1.0 + abs(found[best])):
+        if found[best] > found[self.candidate] + TIE * (1.0 + abs(found[best])):
             self._stand(best)
-        self.objective = float(found[self.place])
+        self.objective = float(found[self.candidate])
         if objective.bias > 0.0:
             self.plan()
 
     def plan(self) -> None:
         """The optimal policy and value of the candidate in force."""
         values, policies = self.candidates.plans
-        self.V[...], self.policy[...] = values[self.place], policies[self.place]
+        self.V[...], self.policy[...] = values[self.candidate], policies[self.candidate]
 
     def start(self, theta: Floats) -> None:
         """Stand at the candidate nearest to theta."""
@@ -93,14 +93,14 @@ class CandidateSolver:
     def add(self, objective: Objective, theta: Floats) -> None:
         """There is no other start to try: all candidates are looked at."""
 
-    def _stand(self, place: int) -> None:
-        self.place = place
+    def _stand(self, candidate: int) -> None:
+        self.candidate = candidate
         self.theta[...] = 0.0
-        self.theta[place] = 1.0
+        self.theta[candidate] = 1.0
 
     def snapshot(self) -> Snapshot:
         """What the next choice depends on."""
-        return {"place": np.array(self.place), "objective": np.array(self.objective)}
+        return {"place": np.array(self.candidate), "objective": np.array(self.objective)}
 
     def restore(self, snapshot: Snapshot) -> None:
         """Continue from a snapshot."""

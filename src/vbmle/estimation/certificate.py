@@ -23,8 +23,8 @@ from vbmle.planning.optimistic_planner import BestSuccessors
 MAX_FREE = 6  # free coordinates up to which P is triangulated
 MAX_VERTICES = 400
 MAX_ROWS = 2000
-WORK = 6e9  # multiplications, roughly: a couple of seconds
-MEMORY = 4e7  # numbers kept for vertices
+WORK_LIMIT = 6e9  # multiplications, roughly: a couple of seconds
+MEMORY_LIMIT = 4e7  # numbers kept for vertices
 
 
 def upper_bound(
@@ -45,8 +45,8 @@ def upper_bound(
     points, cells = parts
     n = cells.shape[1]
     each = n * n * max(200, mdp.transitions.count) + 4 * mdp.num_states**3
-    room = int(min(WORK / each, MEMORY / mdp.transitions.count, 2e5))
-    if room < len(cells):
+    most_bisections = int(min(WORK_LIMIT / each, MEMORY_LIMIT / mdp.transitions.count, 2e5))
+    if most_bisections < len(cells):
         return crude, None
     counts = objective.counts_used
     target = Target(
@@ -57,7 +57,7 @@ def upper_bound(
         objective.state,
     )
     triangulation = np.ascontiguousarray(points), np.ascontiguousarray(cells)
-    found = branch_and_bound(_finite(mdp), target, triangulation, best, tolerance, room)
+    found = branch_and_bound(_finite(mdp), target, triangulation, best, tolerance, most_bisections)
     bound = found.bound + 1e-9 * (1.0 + abs(found.bound))  # rounding in vertices and factors
     return min(bound, crude), found.theta
 
@@ -88,7 +88,7 @@ def triangulate(mdp: LinearMixtureMDP) -> tuple[Floats, Ints] | None:
     if len(blocks) == 1 and blocks[0].is_simplex:
         points = block_vertices(blocks[0])
         return points, np.arange(len(points))[None, :]
-    if free > MAX_FREE or any(len(block.rows) > MAX_ROWS for block in blocks):
+    if free > MAX_FREE or any(len(block.normals) > MAX_ROWS for block in blocks):
         return None
     from scipy.spatial import Delaunay, QhullError
 

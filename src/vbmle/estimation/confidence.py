@@ -43,16 +43,43 @@ VALUE_ROUNDS = 60
 
 @dataclass(frozen=True, eq=False)
 class Confidence:
-    """What holds for every theta of a set that has the truth in it with probability at least 1 - delta.
+    """What holds for every theta of a set that contains the truth with probability at least 1 - delta.
 
-    V_low, V_high : (S,) bounds on V*, in the units of your reward.
-    loss : a bound on V* - V^policy in the states that matter (those that `state` can lead to; all without one), in
+    Attributes
+    ----------
+    policy : (S,) integer array
+        The policy that is judged.
+    V_low : (S,) array
+        A lower bound on V*, in the units of your reward.
+    V_high : (S,) array
+        An upper bound on V*, in the same units.
+    loss : float
+        A bound on V* - V^policy in the states that matter (those that `state` can lead to; by default all), in
         the same units.
-    certified : the policy is optimal there for every theta of the set; then `loss` is 0.
-    rivals : (S, A), the actions that may be better than the policy's for some theta of the set.
-    theta, threshold : the most likely theta, and how much less likely the set reaches.
-    empty : whether no theta is left: the model is wrong, or delta has happened. Then nothing is proved: the bounds are
-        those of the rewards alone, and every action is a rival.
+    certified : bool
+        The policy is optimal there for every theta of the set; then `loss` is 0.
+    rivals : (S, A) boolean array
+        The actions that may be better than the policy's for some theta of the set.
+    theta : (d,) array
+        The most likely theta.
+    threshold : float
+        How far below its log-likelihood the set reaches.
+    delta : float
+        The probability with which the set may miss the truth.
+    empty : bool
+        Whether no theta fits the data at this level: either an event of probability at most delta has occurred, or the
+        model is misspecified. Then nothing is proved: the bounds are those of the rewards alone, and every action is a
+        rival.
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> world = vbmle.worlds.riverswim(features="mixture")
+    >>> agent = vbmle.VBMLE(world.mdp)
+    >>> history = vbmle.simulate(agent, world, horizon=200)
+    >>> found = agent.confidence(delta=0.05)
+    >>> found.empty, found.delta, bool((found.V_low <= found.V_high).all())
+    (False, 0.05, True)
     """
 
     policy: Ints
@@ -74,7 +101,35 @@ class Confidence:
 def confidence(
     counts: TransitionCounts, policy: ArrayLike, delta: float = 0.1, state: int | None = None
 ) -> Confidence:
-    """What the counts prove about V* and about a policy, at confidence 1 - delta, at all times at once."""
+    """What the counts prove about V* and about a policy, at confidence 1 - delta, at all times at once.
+
+    Parameters
+    ----------
+    counts : TransitionCounts
+        What was observed.
+    policy : (S,) integer array
+        The policy to judge.
+    delta : float, default 0.1
+        The probability with which the statement may ever be wrong, in (0, 1).
+    state : int, optional
+        Judge only the states that can be reached from here; all by default.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range, or the model is too large for exact bounds.
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> world = vbmle.worlds.riverswim(features="mixture")
+    >>> agent = vbmle.VBMLE(world.mdp)
+    >>> history = vbmle.simulate(agent, world, horizon=200)
+    >>> found = vbmle.theory.confidence(agent.counts, agent.policy)
+    >>> low, high = found.interval(0)
+    >>> bool(low <= vbmle.plan(world.mdp, world.theta).V[0] <= high)
+    True
+    """
     if counts.mdp.domain == "vertices":
         return _among_candidates(counts, policy, validation.fraction("delta", delta), state)
     return certify(likelihood_set(counts, delta), policy, delta, state)
@@ -111,7 +166,32 @@ def _nothing(
 def certify(
     likely: LikelihoodSet, policy: ArrayLike, delta: float = 0.1, state: int | None = None
 ) -> Confidence:
-    """The same for a set at hand."""
+    """What a set of likely thetas proves about V* and about a policy.
+
+    Parameters
+    ----------
+    likely : LikelihoodSet
+        From `likelihood_set` or `Prequential.set`.
+    policy : (S,) integer array
+        The policy to judge.
+    delta : float, default 0.1
+        The probability with which the set may miss theta*, as it was made with.
+    state : int, optional
+        Judge only the states that can be reached from here; all by default.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range, or the model is too large for exact bounds.
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> world = vbmle.worlds.riverswim(features="mixture")
+    >>> likely = vbmle.theory.likelihood_set(vbmle.TransitionCounts(world.mdp))
+    >>> vbmle.theory.certify(likely, policy=[1, 1, 1, 1, 1, 1]).certified  # nothing was seen yet
+    False
+    """
     mdp = likely.mdp
     chosen = require_policy(mdp, policy)
     if mdp.num_states > DENSE_STATES:
@@ -139,11 +219,10 @@ def certify(
 
 def _told(mdp: LinearMixtureMDP, found: Confidence) -> Confidence:
     """The same in the units of the user's reward."""
-    base = mdp.reward_offset / (1.0 - mdp.discount)
     return replace(
         found,
-        V_low=mdp.reward_scale * found.V_low + base,
-        V_high=mdp.reward_scale * found.V_high + base,
+        V_low=mdp.in_units(found.V_low),
+        V_high=mdp.in_units(found.V_high),
         loss=mdp.reward_scale * found.loss,
     )
 
@@ -152,16 +231,16 @@ class _Expansion:
     """The terms of the module's two identities, around the most likely theta."""
 
     def __init__(self, likely: LikelihoodSet, policy: Ints) -> None:
-        mdp, rows = likely.mdp, likely.mdp.transitions
+        mdp, transitions = likely.mdp, likely.mdp.transitions
         self._likely, self._mdp, self._policy = likely, mdp, policy
         self._played = np.arange(mdp.num_states) * mdp.num_actions + policy
         self.V = evaluate(mdp, likely.theta, policy)
-        moves = rows.csr(likely.p).toarray()
+        moves = transitions.csr(likely.p).toarray()
         self._inverse = np.linalg.inv(np.eye(mdp.num_states) - mdp.discount * moves[self._played])
         extra = mdp.transition_reward if len(mdp.transition_reward) else 0.0
-        worth = extra + mdp.discount * self.V[rows.successor]
-        by_row = sparse.csr_array((worth, np.arange(rows.count), rows.indptr))
-        gains = by_row @ rows.phi
+        worth = extra + mdp.discount * self.V[transitions.successor]
+        by_row = sparse.csr_array((worth, np.arange(transitions.count), transitions.indptr))
+        gains = by_row @ transitions.phi
         self._gains: Floats = gains.toarray() if sparse.issparse(gains) else np.asarray(gains)
         here = np.repeat(np.arange(mdp.num_states), mdp.num_actions)
         self._advantage = mdp.row_reward + by_row @ likely.p - self.V[here]
@@ -199,16 +278,20 @@ class _Expansion:
 
     def _second(self, size: Floats) -> Floats:
         """Bounds on |(P_theta - P') E| by row, where |E| <= size."""
-        rows = self._mdp.transitions
-        return np.add.reduceat(self._likely.probability_reach * size[rows.successor], rows.indptr[:-1])
+        transitions = self._mdp.transitions
+        return np.add.reduceat(
+            self._likely.probability_reach * size[transitions.successor], transitions.indptr[:-1]
+        )
 
     def _same_as_played(self) -> Bools:
         """Rows that equal the policy's own: their advantage is 0 for every theta."""
-        mdp, rows = self._mdp, self._mdp.transitions
+        mdp, transitions = self._mdp, self._mdp.transitions
         found = np.zeros(len(mdp.row_reward), dtype=bool)
         for row in range(len(found)):
             own = int(self._played[row // mdp.num_actions])
-            found[row] = row == own or _same_row(mdp, rows.indptr[row], rows.indptr[own], row, own)
+            found[row] = row == own or _same_row(
+                mdp, transitions.indptr[row], transitions.indptr[own], row, own
+            )
         return found
 
 
@@ -231,15 +314,15 @@ def _forced(mdp: LinearMixtureMDP, policy: Ints, sign: float) -> LinearMixtureMD
 
 def _same_row(mdp: LinearMixtureMDP, i: int, j: int, row: int, other: int) -> bool:
     """Whether two rows have the same successors, features and rewards."""
-    rows = mdp.transitions
-    a, b = slice(i, rows.indptr[row + 1]), slice(j, rows.indptr[other + 1])
+    transitions = mdp.transitions
+    a, b = slice(i, transitions.indptr[row + 1]), slice(j, transitions.indptr[other + 1])
     if mdp.row_reward[row] != mdp.row_reward[other] or not np.array_equal(
-        rows.successor[a], rows.successor[b]
+        transitions.successor[a], transitions.successor[b]
     ):
         return False
     if len(mdp.transition_reward) and (mdp.transition_reward[a] != mdp.transition_reward[b]).any():
         return False
-    return bool(abs(rows.phi[a] - rows.phi[b]).max() == 0.0)
+    return bool(abs(transitions.phi[a] - transitions.phi[b]).max() == 0.0)
 
 
 def _reachable(mdp: LinearMixtureMDP, state: int | None) -> Bools:
@@ -248,9 +331,9 @@ def _reachable(mdp: LinearMixtureMDP, state: int | None) -> Bools:
     if state is None:
         return found
     start = validation.index("state", state, mdp.num_states)
-    rows = mdp.transitions
-    edges = (rows.row_of // mdp.num_actions, rows.successor)
-    graph = sparse.coo_array((np.ones(rows.count), edges), shape=(mdp.num_states,) * 2).tocsr()
+    transitions = mdp.transitions
+    edges = (transitions.row_of // mdp.num_actions, transitions.successor)
+    graph = sparse.coo_array((np.ones(transitions.count), edges), shape=(mdp.num_states,) * 2).tocsr()
     found[:] = False
     found[breadth_first_order(graph, start, return_predecessors=False)] = True
     return found

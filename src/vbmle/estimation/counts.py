@@ -15,7 +15,7 @@ from vbmle.model.interior_points import FLAT
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.model.transitions import row_norms
 
-MOST = 2**62
+MOST_COUNTED = 2**62
 """The core keeps all counts together below this."""
 
 
@@ -102,8 +102,8 @@ class TransitionCounts:
         next_state = mdp.state_number(next_state, "next_state")
         self._require_allowed(np.array([state]), np.array([action]))
         times = validation.positive_integer("times", times)
-        if self.total + times >= MOST:
-            raise ValueError(f"times is {times}; all counts together must stay below {MOST}")
+        if self.total + times >= MOST_COUNTED:
+            raise ValueError(f"times is {times}; all counts together must stay below {MOST_COUNTED}")
         i = self._add(state, action, next_state, times)
         if i < 0:
             raise ImpossibleTransition(
@@ -225,17 +225,19 @@ class TransitionCounts:
     def _check(self, snapshot: Snapshot) -> None:
         """Refuse counts that cannot be; their kinds and shapes are right."""
         values, observed, skipped = snapshot["values"], snapshot["observed"], snapshot["skipped"]
-        saved_checks.require_within("values", values, 0.0, float(MOST))
+        saved_checks.require_within("values", values, 0.0, float(MOST_COUNTED))
         saved_checks.require_within("observed", observed, 0, len(values) - 1)
         self._check_values(values)
-        if not values.sum() < MOST:
-            raise ValueError(f"values add up to {values.sum():g}; all counts together stay below {MOST}")
+        if not values.sum() < MOST_COUNTED:
+            raise ValueError(
+                f"values add up to {values.sum():g}; all counts together stay below {MOST_COUNTED}"
+            )
         if not np.array_equal(np.sort(observed), np.flatnonzero(values)):
             raise ValueError("observed does not name each transition that was counted once")
         if (values[~self._possible] > 0.0).any():
             raise ValueError("values counts a transition that no feasible theta allows")
         states, actions = self.mdp.num_states, self.mdp.num_actions
-        most = np.array([states - 1, actions - 1, states - 1, MOST])
+        most = np.array([states - 1, actions - 1, states - 1, MOST_COUNTED])
         saved_checks.require_within("skipped", skipped, np.array([0, 0, 0, 1]), most)
         if len({tuple(row) for row in skipped[:, :3].tolist()}) != len(skipped):
             raise ValueError("skipped names a transition twice")

@@ -18,10 +18,10 @@ from numpy.typing import ArrayLike
 from vbmle.common import saved_checks
 from vbmle.common.files import Snapshot
 from vbmle.common.validation import Floats, Ints, positive, positive_integer
-from vbmle.estimation.counts import MOST, TransitionCounts
+from vbmle.estimation.counts import MOST_COUNTED, TransitionCounts
 from vbmle.model.mdp import LinearMixtureMDP
 
-NEGLIGIBLE = 2.0**-60
+NEGLIGIBLE_WEIGHT = 2.0**-60
 """A weight below this counts as none."""
 
 Forget = float | dict[str, float] | None
@@ -101,8 +101,8 @@ class ForgettingCounts(TransitionCounts):
                 self._last.append(i)
                 if len(self._last) > self.steps:
                     values[self._last.popleft()] -= 1.0
-        kept = np.array([i for i in order if values[i] >= NEGLIGIBLE], dtype=np.int64)
-        values[values < NEGLIGIBLE] = 0.0
+        kept = np.array([i for i in order if values[i] >= NEGLIGIBLE_WEIGHT], dtype=np.int64)
+        values[values < NEGLIGIBLE_WEIGHT] = 0.0
         self.core.load(values, kept)
         self.total += len(at)
         return at
@@ -111,11 +111,18 @@ class ForgettingCounts(TransitionCounts):
         """Take over what counts of another layout have, the window too."""
         found = super().continue_from(other)
         if isinstance(other, ForgettingCounts):
-            rows, actions = other.mdp.transitions, self.mdp.num_actions
+            transitions, actions = other.mdp.transitions, self.mdp.num_actions
             last = np.array(other._last, dtype=np.int64)
-            row = rows.row_of[last]
-            self._last = deque(self.find_many(row // actions, row % actions, rows.successor[last]).tolist())
+            row = transitions.row_of[last]
+            self._last = deque(
+                self.find_many(row // actions, row % actions, transitions.successor[last]).tolist()
+            )
         return found
+
+    def carry(self, snapshot: Snapshot, now: dict[int, int]) -> None:
+        """Take over the age of a snapshot of other counts; `now` maps the indices of then to those of now."""
+        self.total, self._used = (int(number) for number in snapshot["counts.progress"])
+        self._last = deque(now[int(i)] for i in snapshot["counts.last"])
 
     def snapshot(self) -> Snapshot:
         """What `restore` continues from."""
@@ -131,7 +138,7 @@ class ForgettingCounts(TransitionCounts):
     def _check(self, snapshot: Snapshot) -> None:
         super()._check(snapshot)
         values, last, (total, used) = snapshot["values"], snapshot["last"], snapshot["progress"].tolist()
-        if not 0 <= used <= total < MOST:
+        if not 0 <= used <= total < MOST_COUNTED:
             raise ValueError(
                 f"progress is {total}, {used}; it needs all steps, and those at the last decision"
             )
@@ -149,5 +156,5 @@ class ForgettingCounts(TransitionCounts):
                 raise ValueError(f"values add up to {values.sum():g}; {total} observations weigh {weight:g}")
 
     def _check_values(self, values: Floats) -> None:
-        if ((values > 0.0) & (values < NEGLIGIBLE)).any():
+        if ((values > 0.0) & (values < NEGLIGIBLE_WEIGHT)).any():
             raise ValueError("values holds a weight that is too small to be kept")

@@ -20,7 +20,7 @@ from vbmle.core.solver import Objective
 from vbmle.estimation.candidates import TIE, CandidateSolver, make_solver
 from vbmle.estimation.certificate import upper_bound
 from vbmle.estimation.counts import TransitionCounts
-from vbmle.estimation.maximiser import POOL, Solver, goal
+from vbmle.estimation.maximiser import POOL, Solver, make_objective
 from vbmle.model.mdp import LinearMixtureMDP
 
 CONVERGED = 1e-7
@@ -34,11 +34,38 @@ SEARCHES = ("global", "local")
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
-    """A maximiser and how good it is.
+    """A maximiser and how good it is, as `maximum_likelihood` and `value_biased` return it.
 
-    theta, the objective there, the relative KKT `residual`, and whether it `converged` (residual <= 1e-7).
-    `gap` bounds max <grad f, v - theta> over the feasible set: for a concave objective, the distance of
-    `objective` from its maximum. `policy` and `V` are optimal for theta where the objective has a value bias.
+    Attributes
+    ----------
+    theta : (d,) array
+        The maximiser.
+    objective : float
+        What was maximised, at theta (nats).
+    converged : bool
+        Whether `residual` is at most 1e-7.
+    residual : float
+        The relative KKT residual at theta.
+    gap : float
+        A bound on max <grad f, v - theta> over the feasible set: for a concave objective, how far `objective` is
+        from its maximum at most.
+    policy : (S,) integer array, or None
+        Optimal for theta, where the objective has a value bias.
+    V : (S,) array, or None
+        The optimal value at theta, where the objective has a value bias.
+    upper_bound : float, or None
+        What no feasible theta exceeds, where it was asked for (`certify=True`).
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> mdp = vbmle.worlds.riverswim(features="mixture").mdp
+    >>> counts = vbmle.TransitionCounts(mdp)
+    >>> for next_state in (2, 2, 2, 1):
+    ...     _ = counts.add(1, 1, next_state)
+    >>> found = vbmle.maximum_likelihood(mdp, counts, ridge=0)
+    >>> found.theta.round(4).tolist(), found.converged
+    ([0.75, 0.25, 0.0], True)
     """
 
     theta: Floats
@@ -119,7 +146,7 @@ def maximum_likelihood(mdp: LinearMixtureMDP, counts: TransitionCounts, ridge: f
     """
     _require_same(mdp, counts)
     solver = make_solver(mdp)
-    solver.climb(goal(counts, validation.non_negative("ridge", ridge)))
+    solver.climb(make_objective(counts, validation.non_negative("ridge", ridge)))
     return _estimate(solver, with_value=False)
 
 
@@ -176,7 +203,7 @@ def value_biased(
     _require_same(mdp, counts)
     validation.one_of("search", search, SEARCHES)
     state = validation.index("state", state, mdp.num_states)
-    objective = goal(
+    objective = make_objective(
         counts, validation.non_negative("ridge", ridge), validation.non_negative("bias", bias), state
     )
     seed = validation.index("seed", seed, 2**63)

@@ -37,14 +37,18 @@ from vbmle.common.validation import Floats, Ints, fraction
 from vbmle.core.solver import Objective
 from vbmle.estimation.candidates import CandidateSolver, make_solver
 from vbmle.estimation.counts import TransitionCounts
-from vbmle.estimation.maximiser import Solver, goal
+from vbmle.estimation.maximiser import Solver, make_objective
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.planning.optimistic_planner import Ellipsoid
 
 ELLIPSOID_ROUNDS = 6  # of bounding probabilities by the ellipsoid and the ellipsoid by probabilities
-SLACK = 1e-3  # share of the radius that is given to the diameter of P, so that matrices have inverses
-CLOSE = 0.02  # relative: how near to the level a support point has to be; its bound errs by the square of it
-SOLVES = 14  # at most, for one support point
+DIAMETER_SHARE = (
+    1e-3  # share of the radius that is given to the diameter of P, so that matrices have inverses
+)
+CLOSE_TO_LEVEL = (
+    0.02  # relative: how near to the level a support point has to be; its bound errs by the square of it
+)
+MOST_SOLVES = 14  # at most, for one support point
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,10 +64,27 @@ class _Part:
 
 
 class LikelihoodSet:
-    """{theta in P: l(theta) >= level}; `theta` is the most likely one and `threshold` = max l - level.
+    """The set {theta in P: l(theta) >= level}; `theta` is the most likely one and `threshold` = max l - level.
 
     `reach` and `support` bound linear functions over the set, from outside; `probability_reach` bounds
     |p_theta - p| by transition.
+
+    Parameters
+    ----------
+    counts : TransitionCounts
+        What was observed.
+    level : float
+        The least log-likelihood (nats, without ridge) that a theta of the set has.
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> counts = vbmle.TransitionCounts(vbmle.worlds.riverswim(features="mixture").mdp)
+    >>> for next_state in (2, 1, 1, 1):
+    ...     _ = counts.add(1, 1, next_state)
+    >>> found = vbmle.theory.LikelihoodSet(counts, level=-3.0)
+    >>> found.theta.round(3).tolist(), round(found.threshold, 3)
+    ([0.25, 0.75, 0.0], 0.751)
     """
 
     def __init__(self, counts: TransitionCounts, level: float) -> None:
@@ -74,7 +95,7 @@ class LikelihoodSet:
         self.threshold = self.maximum - level
         self.p: Floats = np.maximum(self.mdp.transitions.probabilities(self.theta), 0.0)
         # What l(theta') - l(theta) leaves open at a maximiser that is one up to the solver's gap.
-        self._square = 2.0 * (1.0 + SLACK) * (max(self.threshold, 0.0) + max(self._solver.gap, 0.0))
+        self._square = 2.0 * (1.0 + DIAMETER_SHARE) * (max(self.threshold, 0.0) + max(self._solver.gap, 0.0))
         self._parts = [self._part(*found) for found in _blocks(self.mdp)]
         self.probability_reach: Floats = np.ones(self.mdp.transitions.count)
         if not self.empty:
@@ -119,12 +140,12 @@ class LikelihoodSet:
         start, k = float(c @ self.theta), 2.0 * max(self.threshold, 1e-3) / guess
         low, high, best = 0.0, np.inf, guess
         self._solver.start(self.theta)
-        for _ in range(SOLVES):
+        for _ in range(MOST_SOLVES):
             self._solver.climb(self._objective.replaced(linear=k * c))
             top = self._solver.objective + max(self._solver.gap, 0.0)
             best = min(best, (top - self.level) / k - start)
             spare = self.log_likelihood(self._solver.theta) - self.level
-            if abs(spare) <= CLOSE * self.threshold:
+            if abs(spare) <= CLOSE_TO_LEVEL * self.threshold:
                 break
             if spare > 0.0:
                 low, k = k, 4.0 * k if high == np.inf else float(np.sqrt(k * high))
@@ -146,7 +167,7 @@ class LikelihoodSet:
 
     def _fit(self) -> None:
         """Bound probabilities and fit the ellipsoid, in turn."""
-        n, room = self.counts.values, SLACK / (1.0 + SLACK) * self._square
+        n, slack = self.counts.values, DIAMETER_SHARE / (1.0 + DIAMETER_SHARE) * self._square
         for _ in range(ELLIPSOID_ROUNDS):
             high = np.minimum(self.p + self.probability_reach, 1.0)
             weight = np.where(n > 0.0, n / np.maximum(self.p * high, 1e-300), 0.0)
@@ -155,14 +176,37 @@ class LikelihoodSet:
                     self.probability_reach[part.transitions] = 0.0
                     continue
                 f = part.features
-                own = room / (len(self._parts) * part.diameter**2) * np.eye(f.shape[1])
+                own = slack / (len(self._parts) * part.diameter**2) * np.eye(f.shape[1])
                 part.inverse[...] = np.linalg.inv(f.T @ (weight[part.transitions, None] * f) + own)
                 square = self._square * np.einsum("ij,jk,ik->i", f, part.inverse, f)
                 self.probability_reach[part.transitions] = np.minimum(np.sqrt(square), 1.0)
 
 
 def likelihood_set(counts: TransitionCounts, delta: float = 0.1) -> LikelihoodSet:
-    """C_t of the counts: holds theta* at all times at once with probability at least 1 - delta."""
+    """C_t of the counts: it contains theta* at all times at once with probability at least 1 - delta.
+
+    Parameters
+    ----------
+    counts : TransitionCounts
+        What was observed.
+    delta : float, default 0.1
+        The probability with which the set may ever miss theta*, in (0, 1).
+
+    Raises
+    ------
+    ValueError
+        If delta is out of range, or theta is one of the candidates (domain "vertices").
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> world = vbmle.worlds.riverswim(features="mixture")
+    >>> counts = vbmle.TransitionCounts(world.mdp)
+    >>> _ = counts.add(1, 1, 2)
+    >>> found = vbmle.theory.likelihood_set(counts)
+    >>> found.contains(world.theta), found.contains([0.0, 0.0, 1.0])  # the second never moves forward
+    (True, False)
+    """
     if counts.mdp.domain == "vertices":
         raise ValueError(
             "theta is one of the candidates (domain='vertices'): a set of those is in confidence(...)"
@@ -201,7 +245,7 @@ def rows_log_probability(counts: TransitionCounts) -> Floats:
 
 def most_likely(counts: TransitionCounts) -> tuple[Solver | CandidateSolver, Objective]:
     """A solver that stands at the maximum of l over P, and l."""
-    solver, objective = make_solver(counts.mdp), goal(counts, 0.0)
+    solver, objective = make_solver(counts.mdp), make_objective(counts, 0.0)
     solver.climb(objective)
     return solver, objective
 

@@ -41,7 +41,7 @@ KEPT = (
 """What of the pool a snapshot holds."""
 
 
-def goal(
+def make_objective(
     counts: TransitionCounts,
     ridge: float,
     bias: float = 0.0,

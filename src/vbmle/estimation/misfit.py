@@ -24,16 +24,40 @@ from vbmle.common.validation import Floats, Ints, fraction
 from vbmle.estimation.counts import TransitionCounts
 from vbmle.estimation.likelihood_set import most_likely, rows_log_probability
 
-SHOWN = 5
+PAIRS_SHOWN = 5
 """How many pairs are named, at most."""
 
 
 @dataclass(frozen=True, eq=False)
 class MisfitPair:
-    """One pair (s, a), and what the most likely theta makes of it.
+    """One pair (s, a), and how well the most likely theta explains it.
 
-    evidence : log of what a table learnt here gave to the observations, relative to the most likely theta.
-    successors, expected, observed : the next states, how often each should have followed, and how often it did.
+    Attributes
+    ----------
+    state : int
+        s.
+    action : int
+        a.
+    evidence : float
+        The logarithm of the probability that a table learnt here gave to the observations, relative to the most likely
+        theta.
+    visits : float
+        How often the pair was observed.
+    successors : (m,) integer array
+        The next states.
+    expected : (m,) array
+        How often each should have followed.
+    observed : (m,) array
+        How often it did.
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> counts = vbmle.TransitionCounts(vbmle.worlds.riverswim(features="mixture").mdp)
+    >>> _ = counts.add(0, 1, 0, times=50)  # known to happen with probability 0.4
+    >>> pair = vbmle.theory.misfit(counts).where[0]
+    >>> pair.state, pair.action, pair.expected.round(6).tolist(), pair.observed.tolist()
+    (0, 1, [20.0, 30.0], [50.0, 0.0])
     """
 
     state: int
@@ -47,14 +71,32 @@ class MisfitPair:
 
 @dataclass(frozen=True, eq=False)
 class Misfit:
-    """Whether the data speak against every theta at once.
+    """Whether the data speak against every theta at once, as `misfit` returns it.
 
-    alarm : whether `evidence` has reached `threshold` = log(1/delta). If some feasible theta is true, that ever happens
+    Attributes
+    ----------
+    alarm : bool
+        Whether `evidence` has reached `threshold` = log(1/delta). If some feasible theta is true, that ever happens
         with probability at most delta, however often you look.
-    evidence : log of an e-process; above 0 the data speak against the model, infinite where one thing was seen that no
-        theta allows.
-    where : the pairs that speak loudest against it, the loudest first.
-    theta : the most likely theta, which `where` compares with.
+    evidence : float
+        The logarithm of an e-process; above 0 the data speak against the model, infinite where something was seen that
+        no theta allows.
+    threshold : float
+        log(1/delta).
+    where : tuple of MisfitPair
+        The pairs that speak loudest against the model, the loudest first.
+    theta : (d,) array
+        The most likely theta, which `where` compares with.
+    delta : float
+        The probability with which there may ever be a false alarm.
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> counts = vbmle.TransitionCounts(vbmle.worlds.riverswim(features="mixture").mdp)
+    >>> found = vbmle.theory.misfit(counts)
+    >>> found.alarm, found.where, round(found.threshold, 3)
+    (False, (), 2.996)
     """
 
     alarm: bool
@@ -66,7 +108,30 @@ class Misfit:
 
 
 def misfit(counts: TransitionCounts, delta: float = 0.05) -> Misfit:
-    """Whether any theta fits what was counted, at confidence 1 - delta at all times at once."""
+    """Whether any theta fits what was counted, at confidence 1 - delta at all times at once.
+
+    Parameters
+    ----------
+    counts : TransitionCounts
+        What was observed.
+    delta : float, default 0.05
+        The probability with which there may ever be a false alarm, in (0, 1).
+
+    Raises
+    ------
+    ValueError
+        If a setting is out of range; the message names it and what it needs.
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> mdp = vbmle.worlds.riverswim(features="mixture").mdp
+    >>> counts = vbmle.TransitionCounts(mdp)
+    >>> _ = counts.add(1, 1, 2, times=100)  # from state 1 always forward, from state 2 always back:
+    >>> _ = counts.add(2, 1, 1, times=100)  # no theta has both
+    >>> vbmle.theory.misfit(counts).alarm
+    True
+    """
     threshold = -float(np.log(fraction("delta", delta)))
     mdp, starts = counts.mdp, counts.mdp.transitions.indptr[:-1]
     solver, _ = most_likely(counts)
@@ -80,7 +145,7 @@ def misfit(counts: TransitionCounts, delta: float = 0.05) -> Misfit:
     evidence = np.inf if counts.skipped else float(np.logaddexp(together, single) - np.log(2.0))
     for state, action, _ in counts.skipped:
         by_row[state * mdp.num_actions + action] = np.inf
-    loudest = np.argsort(-by_row, kind="stable")[:SHOWN]
+    loudest = np.argsort(-by_row, kind="stable")[:PAIRS_SHOWN]
     where = tuple(_pair(counts, int(row), float(by_row[row]), p) for row in loudest if by_row[row] > 0.0)
     return Misfit(evidence >= threshold, evidence, threshold, where, solver.theta.copy(), float(delta))
 
@@ -106,12 +171,12 @@ def _single_rows(counts: TransitionCounts, table: Floats, by_row: Floats) -> flo
 
 
 def _pair(counts: TransitionCounts, row: int, evidence: float, p: Floats) -> MisfitPair:
-    rows = counts.mdp.transitions
-    state, action = divmod(row, rows.num_actions)
-    here = slice(int(rows.indptr[row]), int(rows.indptr[row + 1]))
+    transitions = counts.mdp.transitions
+    state, action = divmod(row, transitions.num_actions)
+    here = slice(int(transitions.indptr[row]), int(transitions.indptr[row + 1]))
     odd = {to: times for (s, a, to), times in counts.skipped.items() if (s, a) == (state, action)}
-    known = ~np.isin(rows.successor[here], list(odd))
-    to = np.concatenate([rows.successor[here][known], np.array(list(odd), np.int64)])
+    known = ~np.isin(transitions.successor[here], list(odd))
+    to = np.concatenate([transitions.successor[here][known], np.array(list(odd), np.int64)])
     seen = np.concatenate([counts.values[here][known], np.array(list(odd.values()), np.float64)])
     expected = seen.sum() * np.concatenate([p[here][known], np.zeros(len(odd))])
     return MisfitPair(state, action, evidence, float(seen.sum()), to, expected, seen)

@@ -13,9 +13,9 @@ from vbmle.model.feasible_set import Block
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.planning.optimistic_planner import BestSuccessors
 
-TRY_ALL = 64  # up to this many vertices all are tried
+VERTICES_ALL_TRIED = 64  # up to this many vertices all are tried
 HIT_AND_RUN_STEPS = 12  # of hit-and-run between two random points
-NEAR = 0.95  # how near the boundary a start stands: 1 is on it, 0 the interior point
+NEAR_BOUNDARY = 0.95  # how near the boundary a start stands: 1 is on it, 0 the interior point
 VERTEX_LIMIT = (4, 400)  # free coordinates and rows up to which vertices are enumerated
 
 
@@ -28,7 +28,7 @@ class Starts:
 
     def __init__(self, mdp: LinearMixtureMDP, seed: int) -> None:
         rng = np.random.default_rng([seed, 0x5EED])
-        anchors = _anchors(mdp) * NEAR
+        anchors = _anchors(mdp) * NEAR_BOUNDARY
         free = mdp.flat_set.num_free
         many = min(40, 8 + 4 * free)
         fixed = np.vstack([np.zeros((1, free)), anchors, _mixtures(anchors, rng, many)])
@@ -47,7 +47,7 @@ def _anchors(mdp: LinearMixtureMDP) -> Floats:
     corners = [block_vertices(block) if _small(block) else np.zeros((0, block.dimension)) for block in blocks]
     count = np.prod([float(max(1, len(c))) for c in corners])
     complete = all(len(c) or block.dimension == 0 for c, block in zip(corners, blocks, strict=True))
-    if complete and count <= TRY_ALL:
+    if complete and count <= VERTICES_ALL_TRIED:
         parts = [c if len(c) else np.zeros((1, 0)) for c in corners]
         return np.array([np.concatenate(choice) for choice in product(*parts)])
     if len(blocks) > 1:
@@ -59,7 +59,7 @@ def _anchors(mdp: LinearMixtureMDP) -> Floats:
 
 
 def _small(block: Block) -> bool:
-    return block.dimension <= VERTEX_LIMIT[0] and len(block.rows) <= VERTEX_LIMIT[1]
+    return block.dimension <= VERTEX_LIMIT[0] and len(block.normals) <= VERTEX_LIMIT[1]
 
 
 def block_vertices(block: Block) -> Floats:
@@ -72,13 +72,13 @@ def block_vertices(block: Block) -> Floats:
         corners = np.full((k, k), low) + (1.0 - k * low) * np.eye(k)
         return (corners - block.center) @ block.basis
     if block.dimension == 1:
-        ends = -block.offsets / block.rows[:, 0]
-        return np.array([[ends[block.rows[:, 0] > 0].max()], [ends[block.rows[:, 0] < 0].min()]])
+        ends = -block.offsets / block.normals[:, 0]
+        return np.array([[ends[block.normals[:, 0] > 0].max()], [ends[block.normals[:, 0] < 0].min()]])
     from scipy.spatial import HalfspaceIntersection, QhullError
 
     try:
         half = HalfspaceIntersection(
-            np.column_stack([-block.rows, -block.offsets]), np.zeros(block.dimension)
+            np.column_stack([-block.normals, -block.offsets]), np.zeros(block.dimension)
         )
     except QhullError:  # rows that differ by rounding alone
         return np.zeros((0, block.dimension))
@@ -123,7 +123,7 @@ def _hit_and_run(block: Block, rng: np.random.Generator, count: int) -> Floats:
     for _ in range(count):
         for _ in range(min(HIT_AND_RUN_STEPS, 2 * block.dimension + 2)):
             direction = rng.normal(size=block.dimension)
-            slack, rate = block.offsets + block.rows @ y, block.rows @ direction
+            slack, rate = block.offsets + block.normals @ y, block.normals @ direction
             with np.errstate(divide="ignore"):
                 ends = -slack / rate
             low, high = ends[rate > 0].max(initial=-1e6), ends[rate < 0].min(initial=1e6)
@@ -143,5 +143,5 @@ def _best_everywhere(mdp: LinearMixtureMDP) -> Floats:
     for block in mdp.polytope.blocks:
         if block.dimension:
             direction = np.atleast_2d(block.basis.T @ weight[block.coordinates])
-            parts.append(linear_program.furthest(block.rows, block.offsets, direction)[0])
+            parts.append(linear_program.furthest(block.normals, block.offsets, direction)[0])
     return np.concatenate(parts) if parts else np.zeros(0)

@@ -17,7 +17,7 @@ import numpy as np
 
 from vbmle.common.validation import Floats, Ints
 from vbmle.estimation.counts import TransitionCounts
-from vbmle.estimation.maximiser import Solver, goal
+from vbmle.estimation.maximiser import Solver, make_objective
 from vbmle.model.world import World
 from vbmle.simulation import History
 from vbmle.theory.trace import mle_error as squared_error
@@ -80,6 +80,6 @@ def mle_error(world: World, history: History, steps: Ints, ridge: float = RIDGE)
         for state, action, next_state in path[t - 1 : step - 1]:
             counts.add(int(state), int(action), int(next_state))
         t = int(step)
-        solver.climb(goal(counts, ridge))  # from where the last one ended
+        solver.climb(make_objective(counts, ridge))  # from where the last one ended
         errors[row] = squared_error(counts, solver.theta, world.theta, ridge)
     return errors

@@ -11,7 +11,7 @@ from vbmle.common.validation import Floats, Ints
 from vbmle.core import linear_program
 from vbmle.core.model import Model
 from vbmle.model.feasible_set import Block, Polytope
-from vbmle.model.interior_points import MANY, bounds_on_widths
+from vbmle.model.interior_points import MANY_FACETS, bounds_on_widths
 
 if TYPE_CHECKING:
     from vbmle.model.mdp import LinearMixtureMDP
@@ -47,7 +47,7 @@ def flat_set(polytope: Polytope) -> FlatSet:
         coordinate_begin=_pointers([len(block.coordinates) for block in blocks]),
         basis=_joined([block.basis for block in blocks]),
         free_begin=_pointers([block.dimension for block in blocks]),
-        normals=_joined([block.rows for block in blocks]),
+        normals=_joined([block.normals for block in blocks]),
         offsets=_joined([block.offsets for block in blocks]),
         facet_begin=_pointers([len(block.offsets) for block in blocks]),
         diameter=np.array([_diameter(block) for block in blocks]),
@@ -71,18 +71,18 @@ def core_model(
     mdp: LinearMixtureMDP, reward: Floats | None = None, reward_next: Floats | None = None
 ) -> Model:
     """The core's handle on a model, with other rewards by pair and by transition where they are given."""
-    rows, flat = mdp.transitions, mdp.flat_set
+    transitions, flat = mdp.transitions, mdp.flat_set
     by_transition = mdp.transition_reward if reward_next is None else reward_next
     sizes = {
         "num_states": mdp.num_states,
         "num_actions": mdp.num_actions,
-        "num_transitions": rows.count,
+        "num_transitions": transitions.count,
         "dimension": mdp.dimension,
         "num_blocks": len(flat.diameter),
     }
     arrays: dict[str, Floats | Ints | None] = {
-        "pair_begin": rows.indptr,
-        "successor": rows.successor,
+        "pair_begin": transitions.indptr,
+        "successor": transitions.successor,
         "reward": mdp.row_reward if reward is None else reward,
         "reward_next": by_transition if len(by_transition) else None,
     }
@@ -91,11 +91,11 @@ def core_model(
 
 def block_of_pairs(mdp: LinearMixtureMDP) -> Ints:
     """The block that the features of each pair (s, a) act in: never more than one."""
-    rows, flat = mdp.transitions, mdp.flat_set
+    transitions, flat = mdp.transitions, mdp.flat_set
     if len(flat.diameter) == 1:
-        return np.zeros(len(rows.indptr) - 1, np.int64)
-    features = sparse.csr_array(rows.phi)
-    first = features.indices[features.indptr[rows.indptr[:-1]]]
+        return np.zeros(len(transitions.indptr) - 1, np.int64)
+    features = sparse.csr_array(transitions.phi)
+    first = features.indices[features.indptr[transitions.indptr[:-1]]]
     block_of = np.empty(mdp.dimension, np.int64)
     block_of[flat.coordinates] = np.repeat(np.arange(len(flat.diameter)), np.diff(flat.coordinate_begin))
     blocks: Ints = block_of[first]
@@ -125,11 +125,11 @@ def _joined(arrays: list[Floats]) -> Floats:
 
 
 def _prune(block: Block) -> Block:
-    if block.is_simplex or block.dimension == 0 or block.rows.size > PRUNE_LIMIT:
+    if block.is_simplex or block.dimension == 0 or block.normals.size > PRUNE_LIMIT:
         return block
-    keep = linear_program.needed_facets(block.rows, block.offsets)
-    rows: Floats = np.ascontiguousarray(block.rows[keep])
-    return Block(block.coordinates, block.center, block.basis, rows, block.offsets[keep])
+    keep = linear_program.needed_facets(block.normals, block.offsets)
+    normals: Floats = np.ascontiguousarray(block.normals[keep])
+    return Block(block.coordinates, block.center, block.basis, normals, block.offsets[keep])
 
 
 def _diameter(block: Block) -> float:
@@ -138,6 +138,6 @@ def _diameter(block: Block) -> float:
         return 1.0
     if block.is_simplex:
         return float(np.sqrt(2.0))
-    if len(block.rows) > MANY:
-        return float(np.linalg.norm(bounds_on_widths(block.rows, block.offsets)))
-    return float(np.linalg.norm(linear_program.widths(block.rows, block.offsets)))
+    if len(block.normals) > MANY_FACETS:
+        return float(np.linalg.norm(bounds_on_widths(block.normals, block.offsets)))
+    return float(np.linalg.norm(linear_program.widths(block.normals, block.offsets)))

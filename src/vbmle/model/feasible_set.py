@@ -10,7 +10,7 @@
 P is a product over blocks of coordinates that no (s, a) row links: one block for a mixture, one simplex per
 (s, a) for a tabular model. Within a block theta = center + basis @ y, with an orthonormal basis of the
 directions in which P is really extended (equalities and inequalities that can only hold tightly are gone),
-y = 0 well inside, and the inequalities rows @ y + offsets >= 0 with rows of length one. Scaling matters: a
+y = 0 well inside, and the inequalities normals @ y + offsets >= 0 with normals of length one. Scaling matters: a
 transition whose features are near 1e-12 still bounds theta.
 
 Directions along which no probability changes (two identical base models, say) are left out of the basis:
@@ -26,7 +26,7 @@ import numpy as np
 from scipy import sparse
 
 from vbmle.common.validation import Bools, Floats, Ints
-from vbmle.model.interior_points import FLAT, MANY, RANK_TOLERANCE, move_inside
+from vbmle.model.interior_points import FLAT, MANY_FACETS, RANK_TOLERANCE, move_inside
 from vbmle.model.transitions import Transitions, row_norms
 
 SIMPLICES = ("simplex", "vertices")
@@ -76,12 +76,12 @@ class Constraints:
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """One factor of P: theta[coordinates] = center + basis @ y with rows @ y + offsets >= 0."""
+    """One factor of P: theta[coordinates] = center + basis @ y with normals @ y + offsets >= 0."""
 
     coordinates: Ints
     center: Floats
     basis: Floats
-    rows: Floats
+    normals: Floats
     offsets: Floats
     is_simplex: bool = False
 
@@ -166,13 +166,13 @@ def _tabular(c: Constraints) -> list[Block]:
 
 def _simplex(coordinates: Ints, p_min: float) -> Block:
     k = len(coordinates)
-    basis, rows, offsets = _simplex_parts(k, p_min)
-    return Block(coordinates, np.full(k, 1.0 / k), basis, rows, offsets, is_simplex=True)
+    basis, normals, offsets = _simplex_parts(k, p_min)
+    return Block(coordinates, np.full(k, 1.0 / k), basis, normals, offsets, is_simplex=True)
 
 
 @cache
 def _simplex_parts(k: int, p_min: float) -> tuple[Floats, Floats, Floats]:
-    """Basis, rows and offsets of {theta >= p_min, sum theta = 1} around its centre."""
+    """Basis, normals and offsets of {theta >= p_min, sum theta = 1} around its centre."""
     if k == 1 or 1.0 / k - p_min < FLAT:
         return np.zeros((k, 0)), np.zeros((0, 0)), np.zeros(0)
     basis = np.linalg.qr(np.column_stack([np.ones(k), np.eye(k)[:, :-1]]))[0][:, 1:]
@@ -182,7 +182,7 @@ def _simplex_parts(k: int, p_min: float) -> tuple[Floats, Floats, Floats]:
 
 
 def _components(c: Constraints) -> tuple[Ints, Ints]:
-    """Coordinates, and (s, a) rows, labelled by the block they belong to."""
+    """Coordinates, and pairs (s, a), labelled by the block they belong to."""
     from scipy.sparse.csgraph import connected_components
 
     t = c.transitions
@@ -194,16 +194,16 @@ def _components(c: Constraints) -> tuple[Ints, Ints]:
     link = sparse.vstack([acting, abs(sparse.coo_array(c.sums)), abs(zeros)]).tocsr()
     graph = sparse.block_array([[None, link], [link.T, None]]).tocsr()
     _, labels = connected_components(graph, directed=False)
-    rows, cols = labels[: len(t.indptr) - 1], labels[link.shape[0] :]
-    names, cols = np.unique(cols, return_inverse=True)
-    return cols, np.searchsorted(names, rows)
+    of_pairs, of_coordinates = labels[: len(t.indptr) - 1], labels[link.shape[0] :]
+    names, of_coordinates = np.unique(of_coordinates, return_inverse=True)
+    return of_coordinates, np.searchsorted(names, of_pairs)
 
 
-def _general(c: Constraints, cols: Ints, mine: Bools | slice, mine_rows: Bools | slice) -> Block:
+def _general(c: Constraints, cols: Ints, mine: Bools | slice, mine_pairs: Bools | slice) -> Block:
     """A block of arbitrary shape: equalities to a null space, then an interior point by linear programming."""
     phi, equal, names = c.transitions.phi, c.sums, np.arange(c.transitions.count)[mine]
     if not (isinstance(mine, slice) and isinstance(phi, np.ndarray)):  # all of them may be large: not copied
-        phi, equal = _dense(phi[mine][:, cols]), _dense(c.sums[mine_rows][:, cols])
+        phi, equal = _dense(phi[mine][:, cols]), _dense(c.sums[mine_pairs][:, cols])
 
     def label(i: int) -> str:
         if i < len(names):
@@ -218,7 +218,7 @@ def _general(c: Constraints, cols: Ints, mine: Bools | slice, mine_rows: Bools |
     if c.domain in SIMPLICES:
         phi, lower = np.vstack([phi, np.eye(len(cols))]), np.concatenate([lower, np.zeros(len(cols))])
         equal, target = np.vstack([equal, np.ones((1, len(cols)))]), np.append(target, 1.0)
-    pairs = np.arange(c.sums.shape[0])[mine_rows]
+    pairs = np.arange(c.sums.shape[0])[mine_pairs]
     center, basis = _solve_equalities(c, equal, target, pairs)
     return Block(cols, *move_inside(center, _identifiable(phi, basis), phi, lower, label))
 
@@ -254,8 +254,8 @@ def _identifiable(phi: Floats, basis: Floats) -> Floats:
     if basis.shape[1] == 0:
         return basis
     triangle = np.zeros((0, basis.shape[1]))
-    for first in range(0, len(phi), MANY):  # piece by piece: no second copy of large features
-        piece = np.vstack([triangle, phi[first : first + MANY] @ basis])
+    for first in range(0, len(phi), MANY_FACETS):  # piece by piece: no second copy of large features
+        piece = np.vstack([triangle, phi[first : first + MANY_FACETS] @ basis])
         triangle = np.asarray(np.linalg.qr(piece, mode="r"))
     _, sigma, right = np.linalg.svd(triangle, full_matrices=True)
     rank = int((sigma > RANK_TOLERANCE * max(1.0, sigma.max(initial=0.0))).sum())

@@ -11,7 +11,6 @@ validation only: nothing here solves anything.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import threading
 from collections.abc import Mapping, Sequence
@@ -68,8 +67,10 @@ class LinearMixtureMDP:
     allowed : (S, A) boolean array, optional
         The actions that may be taken; all by default. A state needs at least one. What is said of other pairs is
         ignored: their rewards may be NaN.
-    state_names, action_names : sequences of str, optional
-        What they are called in messages; `act` and `observe` of agents take names too.
+    state_names : sequence of str, optional
+        What states are called in messages; `act` and `observe` of agents take names too.
+    action_names : sequence of str, optional
+        The same for actions.
 
     Raises
     ------
@@ -108,10 +109,10 @@ class LinearMixtureMDP:
         phi = naming.filled(phi, may)
         excluded = validation.mask("impossible", impossible, (states, actions, states))
         excluded = naming.filled(excluded, may).astype(bool)
-        rows = transitions.from_dense(phi, excluded)
-        zero_at = np.argwhere(excluded & (np.abs(phi).max(axis=3) >= transitions.NEGLIGIBLE))
+        possible = transitions.from_dense(phi, excluded)
+        zero_at = np.argwhere(excluded & (np.abs(phi).max(axis=3) >= transitions.NEGLIGIBLE_FEATURE))
         constraints = Constraints(
-            rows,
+            possible,
             transitions.compact(phi.sum(axis=2).reshape(states * actions, dimension)),
             phi[tuple(zero_at.T)].reshape(len(zero_at), dimension),
             [f"(s={s}, a={a}, s'={t})" for s, a, t in zero_at],
@@ -131,19 +132,20 @@ class LinearMixtureMDP:
         allowed: Bools,
         names: Names,
     ) -> None:
-        rows = constraints.transitions
+        possible = constraints.transitions
         self.allowed, self.names = allowed, names
         self.constraints = constraints
-        self.transitions: Transitions = rows
-        self.num_states, self.num_actions, self.dimension = rows.num_states, rows.num_actions, rows.dimension
+        self.transitions: Transitions = possible
+        self.num_states, self.num_actions = possible.num_states, possible.num_actions
+        self.dimension = possible.dimension
         self.discount = validation.fraction("discount", discount)
         self.p_min, self.domain, self.is_sparse = constraints.p_min, constraints.domain, is_sparse
         self.initial = validation.distribution("initial", initial, self.num_states)
-        empty = np.nonzero(np.diff(rows.indptr) == 0)[0]
+        empty = np.nonzero(np.diff(possible.indptr) == 0)[0]
         if len(empty):
             state, action = divmod(int(empty[0]), self.num_actions)
             raise ValueError(f"{names.pair(state, action)} has no possible successor; every pair needs one")
-        self.row_reward, self.transition_reward = transitions.reward_tables(rows, reward, allowed)
+        self.row_reward, self.transition_reward = transitions.reward_tables(possible, reward, allowed)
         self.reward_offset, self.reward_scale = 0.0, 1.0
         self._check_reward(normalise_reward)
         self.row_reward[~allowed.ravel()] = -np.inf
@@ -153,8 +155,8 @@ class LinearMixtureMDP:
             self.initial,
             self.row_reward,
             self.transition_reward,
-            rows.indptr,
-            rows.successor,
+            possible.indptr,
+            possible.successor,
         ):
             array.flags.writeable = False
 
@@ -217,12 +219,14 @@ class LinearMixtureMDP:
         """A mix of d known base models: P_theta = sum_k theta_k models[k]; one of them where domain="vertices".
 
         Each model is an (S, A, S) array, or a SciPy sparse (S*A, S) array whose row s*A + a holds the pair
-        (s, a); sparse models stay sparse throughout. A dict of models gives them names (`names.models`). Rows that miss
-        1 by less than 1e-4 are divided by their sum, with a warning; renormalise="error" refuses them, "any" takes all.
+        (s, a); sparse models stay sparse throughout. A dict of models gives them names (`names.models`), and a table
+        may have names for states and actions too. Rows that miss 1 by less than 1e-4 are divided by their sum, with a
+        warning; renormalise="error" refuses them, "any" takes all. Candidates that are nearly equal are warned about.
         """
         models, labels = rounded_rows.listed(models)
         rounding = rounded_rows.Rounding(renormalise)
         S, A = _sizes(models[0])
+        state_names, action_names = state_names or labels.states, action_names or labels.actions
         names = naming.make_names(state_names, action_names, S, A)
         may = naming.action_mask(allowed, S, A, names)
         if not any(sparse.issparse(m) for m in models):
@@ -236,24 +240,26 @@ class LinearMixtureMDP:
             features = np.stack(arrays, axis=-1)
             rest = (p_min, impossible, initial, domain, normalise_reward, may, state_names, action_names)
             made = cls(features, reward, discount, *rest)
-            made.names = replace(made.names, models=labels)
+            rounded_rows.warn_of_twins(made.transitions.phi, labels.models)
+            made.names = replace(made.names, models=labels.models)
             return made
         if not all(sparse.issparse(m) for m in models):
             raise ValueError("models mixes sparse and dense arrays; give all of them in one form")
         if impossible is not None:
             raise ValueError("impossible is for dense models; leave entries out of sparse models instead")
         source = naming.stand_in(may)
-        rows = transitions.sparse_mixture(
+        possible = transitions.sparse_mixture(
             [
                 rounding.sparse(sparse.csr_array(m) if may.all() else sparse.csr_array(m)[source])
                 for m in models
             ]
         )
         rounding.tell()
-        names = replace(names, models=labels)
+        rounded_rows.warn_of_twins(possible.phi, labels.models)
+        names = replace(names, models=labels.models)
         constraints = Constraints(
-            rows,
-            np.ones((len(rows.indptr) - 1, len(models))),
+            possible,
+            np.ones((len(possible.indptr) - 1, len(models))),
             np.zeros((0, len(models))),
             [],
             validation.probability("p_min", p_min),
@@ -296,13 +302,15 @@ class LinearMixtureMDP:
         may = naming.action_mask(allowed, states, actions, names)
         if not may.all():
             pattern = naming.one_successor(pattern, may)
-        rows = transitions.one_parameter_each(pattern, actions)
-        count = rows.count
+        possible = transitions.one_parameter_each(pattern, actions)
+        count = possible.count
         sums = sparse.csr_array(
-            (np.ones(count), np.arange(count), rows.indptr), shape=(len(rows.indptr) - 1, count)
+            (np.ones(count), np.arange(count), possible.indptr), shape=(len(possible.indptr) - 1, count)
         )
         zeros = sparse.csr_array((0, count))
-        constraints = Constraints(rows, sums, zeros, [], validation.probability("p_min", p_min), "polytope")
+        constraints = Constraints(
+            possible, sums, zeros, [], validation.probability("p_min", p_min), "polytope"
+        )
         return cls._build(
             constraints,
             reward,
@@ -354,6 +362,14 @@ class LinearMixtureMDP:
             raise ValueError(f"theta lies outside the feasible set by {amount:.3g}: {where}")
         return array
 
+    def in_units(self, V: ArrayLike) -> Floats:
+        """Values of the reward that is planned with, V (S,) or Q (S, A), in the units of your reward (euros, say).
+
+        The same where rewards were given in [0, 1]; else r was mapped, and V with it.
+        """
+        shift = self.reward_offset / (1.0 - self.discount)
+        return np.asarray(V, dtype=np.float64) * self.reward_scale + shift
+
     def state_number(self, state: int | str, what: str = "state") -> int:
         """The number of a state, given by number or by name."""
         return naming.number_of(what, state, self.names.states, self.num_states)
@@ -383,13 +399,7 @@ class LinearMixtureMDP:
 
     def fingerprint(self) -> str:
         """A hash of everything known, so that saved agents are not continued on another model."""
-        digest = hashlib.sha256()
-        for name, array in sorted(model_file.arrays_of(self).items()):
-            if name == "names":  # another name is no other model
-                continue
-            digest.update(name.encode())
-            digest.update(np.ascontiguousarray(array).tobytes())
-        return digest.hexdigest()[:16]
+        return model_file.digest(self)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model as .npz (no pickle), aside first and then renamed."""

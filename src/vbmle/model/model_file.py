@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from vbmle.common.files import UNREADABLE, load_npz, pack
 from vbmle.model import saved_model
@@ -22,7 +24,7 @@ FORMATS = ("vbmle-model-1", "vbmle-model-2")
 
 def arrays_of(mdp: LinearMixtureMDP) -> dict[str, NDArray[Any]]:
     """All that is known, as arrays by name."""
-    rows, c = mdp.transitions, mdp.constraints
+    transitions, c = mdp.transitions, mdp.constraints
     plain = mdp.domain != "vertices" and bool(mdp.allowed.all())
     meta = {
         "format": FORMATS[0 if plain else 1],
@@ -35,12 +37,12 @@ def arrays_of(mdp: LinearMixtureMDP) -> dict[str, NDArray[Any]]:
         "reward_scale": mdp.reward_scale,
         "zero_names": c.zero_names,
     }
-    if rows.left_out:
-        meta["left_out"] = rows.left_out
+    if transitions.left_out:
+        meta["left_out"] = transitions.left_out
     arrays: dict[str, NDArray[Any]] = {
         "meta": np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8),
-        "indptr": rows.indptr,
-        "successor": rows.successor,
+        "indptr": transitions.indptr,
+        "successor": transitions.successor,
         "initial": mdp.initial,
         "row_reward": mdp.row_reward,
         "transition_reward": mdp.transition_reward,
@@ -50,9 +52,31 @@ def arrays_of(mdp: LinearMixtureMDP) -> dict[str, NDArray[Any]]:
     if mdp.names != Names():
         text = json.dumps([mdp.names.states, mdp.names.actions, mdp.names.models])
         arrays["names"] = np.frombuffer(text.encode(), dtype=np.uint8)
-    for name, matrix in (("phi", rows.phi), ("sums", c.sums), ("zeros", c.zeros)):
+    for name, matrix in (("phi", transitions.phi), ("sums", c.sums), ("zeros", c.zeros)):
         arrays |= pack(name, matrix)
     return arrays
+
+
+def digest(mdp: LinearMixtureMDP) -> str:
+    """A hash of all that is known, the same for one model whether it came dense, sparse or from a table.
+
+    Names are left out: another name is no other model. Sums of features are rounded: each form adds in its own order.
+    """
+    rows, c = mdp.transitions, mdp.constraints
+    numbers = [mdp.num_states, mdp.num_actions, mdp.dimension, mdp.discount, mdp.p_min, mdp.domain]
+    total = hashlib.sha256(json.dumps([*numbers, mdp.reward_offset, mdp.reward_scale]).encode())
+    arrays: list[NDArray[Any]] = [rows.indptr, rows.successor, mdp.initial, mdp.allowed]
+    arrays += [mdp.row_reward, mdp.transition_reward]
+    for matrix, digits in ((rows.phi, None), (c.sums, 9), (c.zeros, None)):
+        entries = sparse.csr_array(matrix, copy=True)
+        entries.sum_duplicates()
+        entries.eliminate_zeros()
+        values = entries.data if digits is None else np.round(entries.data, digits)
+        arrays += [entries.indptr.astype(np.int64), entries.indices.astype(np.int64), values]
+    for array in arrays:
+        total.update(str(array.shape).encode())
+        total.update(np.ascontiguousarray(array).tobytes())
+    return total.hexdigest()[:16]
 
 
 def read(

@@ -23,7 +23,7 @@ from vbmle.common.validation import Bools, Floats
 from vbmle.model import naming
 from vbmle.model.feasible_set import Constraints
 from vbmle.model.naming import Names
-from vbmle.model.transitions import NEGLIGIBLE, Transitions, row_norms
+from vbmle.model.transitions import NEGLIGIBLE_FEATURE, Transitions, row_norms
 
 Arrays = dict[str, NDArray[Any]]
 PLACE = re.compile(r"\(s=(\d{1,12}), a=(\d{1,12}), s'=(\d{1,12})\)")
@@ -49,12 +49,12 @@ def read(arrays: Arrays, meta: dict[str, Any], domains: tuple[str, ...]) -> Save
     states, actions, dimension = _shape(meta)
     _require_fields(arrays)
     left_out = float(field({"left_out": 0.0} | meta, "left_out", (int, float)))
-    if not 0.0 <= left_out <= states * dimension * NEGLIGIBLE:
-        raise ValueError(f"left_out is {left_out}; what is left out is below {NEGLIGIBLE:g} each")
-    rows = replace(_transitions(arrays, states, actions, dimension), left_out=left_out)
+    if not 0.0 <= left_out <= states * dimension * NEGLIGIBLE_FEATURE:
+        raise ValueError(f"left_out is {left_out}; what is left out is below {NEGLIGIBLE_FEATURE:g} each")
+    transitions = replace(_transitions(arrays, states, actions, dimension), left_out=left_out)
     sums, zeros = (_matrix(name, arrays, dimension) for name in ("sums", "zeros"))
     zero_names = field(meta, "zero_names", list)
-    _check_sums(rows, sums, zeros, _places(zero_names, zeros.shape[0], states, actions))
+    _check_sums(transitions, sums, zeros, _places(zero_names, zeros.shape[0], states, actions))
     names = _names(arrays, states, actions, dimension)
     allowed = naming.action_mask(_mask(arrays, states, actions), states, actions, names)
     p_min = validation.probability("p_min", field(meta, "p_min", (int, float)))
@@ -65,8 +65,8 @@ def read(arrays: Arrays, meta: dict[str, Any], domains: tuple[str, ...]) -> Save
             f"reward_offset, reward_scale are {offset}, {scale}; both are finite, the scale above 0"
         )
     return SavedModel(
-        Constraints(rows, sums, zeros, zero_names, p_min, domain),
-        _reward(arrays, rows, allowed),
+        Constraints(transitions, sums, zeros, zero_names, p_min, domain),
+        _reward(arrays, transitions, allowed),
         float(field(meta, "discount", (int, float))),
         _array(arrays, "initial", np.float64, (states,)),
         field(meta, "is_sparse", bool),
@@ -114,7 +114,7 @@ def _transitions(arrays: Arrays, states: int, actions: int, dimension: int) -> T
     phi = _matrix("phi", arrays, dimension)
     if phi.shape[0] != count:
         raise ValueError(f"phi has {phi.shape[0]} rows; it needs one for each of {count} transitions")
-    if not (row_norms(phi) >= NEGLIGIBLE).all():
+    if not (row_norms(phi) >= NEGLIGIBLE_FEATURE).all():
         raise ValueError(
             f"phi has a row of zeros at {int(row_norms(phi).argmin())}; such a transition is left out"
         )
@@ -136,8 +136,8 @@ def _check_pattern(begin_name: str, begin: NDArray[Any], name: str, index: NDArr
 def _matrix(name: str, arrays: Arrays, dimension: int) -> Floats | sparse.csr_array:
     """A dense or CSR matrix of finite numbers with `dimension` columns."""
     if name in arrays:
-        rows = len(arrays[name]) if arrays[name].ndim == 2 else -1
-        return _array(arrays, name, np.float64, (rows, dimension))
+        height = len(arrays[name]) if arrays[name].ndim == 2 else -1
+        return _array(arrays, name, np.float64, (height, dimension))
     shape = _array(arrays, f"{name}.shape", np.int64, (2,))
     data, index, begin = (arrays[f"{name}.{part}"] for part in ("data", "indices", "indptr"))
     if shape[1] != dimension or not 0 <= shape[0] < MOST_PAIRS:
@@ -167,21 +167,22 @@ def _places(names: list[Any], count: int, states: int, actions: int) -> list[int
     return pairs
 
 
-def _check_sums(rows: Transitions, sums: Any, zeros: Any, pairs: list[int]) -> None:
-    count = len(rows.indptr) - 1
+def _check_sums(transitions: Transitions, sums: Any, zeros: Any, pairs: list[int]) -> None:
+    count = len(transitions.indptr) - 1
     if sums.shape[0] != count:
         raise ValueError(f"sums has {sums.shape[0]} rows; it needs one for each of {count} pairs")
     adds = sparse.csr_array(
-        (np.ones(rows.count), np.arange(rows.count), rows.indptr), shape=(count, rows.count)
+        (np.ones(transitions.count), np.arange(transitions.count), transitions.indptr),
+        shape=(count, transitions.count),
     )
-    made = adds @ sparse.csr_array(rows.phi)
+    made = adds @ sparse.csr_array(transitions.phi)
     if pairs:
         where = (np.ones(len(pairs)), (np.array(pairs), np.arange(len(pairs))))
         made = made + sparse.csr_array(where, shape=(count, len(pairs))) @ sparse.csr_array(zeros)
     off = sparse.csr_array(made - sparse.csr_array(sums))
-    largest = 1.0 + np.abs(sparse.csr_array(rows.phi).data).max(initial=0.0)
+    largest = 1.0 + np.abs(sparse.csr_array(transitions.phi).data).max(initial=0.0)
     worst = float(np.abs(off.data).max(initial=0.0))
-    if not worst <= (1e-9 + rows.num_states * NEGLIGIBLE) * largest:
+    if not worst <= (1e-9 + transitions.num_states * NEGLIGIBLE_FEATURE) * largest:
         raise ValueError(f"sums is off by {worst:.3g} from the sums of phi and zeros")
 
 
@@ -216,7 +217,7 @@ def _names(arrays: Arrays, states: int, actions: int, dimension: int) -> Names:
     return replace(naming.make_names(told[0], told[1], states, actions), models=models)
 
 
-def _reward(arrays: Arrays, rows: Transitions, allowed: Bools) -> Floats | sparse.csr_array:
+def _reward(arrays: Arrays, transitions: Transitions, allowed: Bools) -> Floats | sparse.csr_array:
     """By pair, or by transition; that of a pair that is not allowed is minus infinity."""
     saved = arrays["row_reward"]
     if saved.shape == (allowed.size,) and saved.dtype == np.float64:
@@ -225,7 +226,7 @@ def _reward(arrays: Arrays, rows: Transitions, allowed: Bools) -> Floats | spars
         arrays = arrays | {"row_reward": np.where(allowed.ravel(), saved, 0.0)}
     by_pair = _array(arrays, "row_reward", np.float64, (allowed.size,))
     if len(arrays["transition_reward"]) == 0:
-        return by_pair.reshape(rows.num_states, rows.num_actions)
+        return by_pair.reshape(transitions.num_states, transitions.num_actions)
     if by_pair.any():
         raise ValueError("row_reward is not 0, though rewards depend on the next state")
-    return rows.csr(_array(arrays, "transition_reward", np.float64, (rows.count,)))
+    return transitions.csr(_array(arrays, "transition_reward", np.float64, (transitions.count,)))

@@ -18,10 +18,10 @@ from scipy import sparse
 from vbmle.common import validation
 from vbmle.common.validation import Bools, Floats, Ints
 
-NEGLIGIBLE = 1e-12
+NEGLIGIBLE_FEATURE = 1e-12
 """A transition whose feature is below this in every coordinate counts as impossible."""
 
-DENSE_LIMIT = 64
+DENSE_DIMENSION = 64
 """Up to this many coordinates feature rows are kept dense however few of them act."""
 
 
@@ -84,7 +84,9 @@ def from_dense(features: Floats, impossible: Bools) -> Transitions:
     """Transitions from an (S, A, S, d) array; those impossible or with negligible features are left out."""
     states, actions, _, dimension = features.shape
     flat = features.reshape(states * actions, states, dimension)
-    possible = (np.abs(flat).max(axis=2) >= NEGLIGIBLE) & ~impossible.reshape(states * actions, states)
+    possible = (np.abs(flat).max(axis=2) >= NEGLIGIBLE_FEATURE) & ~impossible.reshape(
+        states * actions, states
+    )
     indptr = np.concatenate([[0], np.cumsum(possible.sum(axis=1))]).astype(np.int64)
     phi = np.ascontiguousarray(flat[possible])
     successor = np.nonzero(possible)[1].astype(np.int64)
@@ -94,7 +96,7 @@ def from_dense(features: Floats, impossible: Bools) -> Transitions:
 
 def compact(phi: Floats) -> Floats | sparse.csr_array:
     """Feature rows as a CSR array where there are many coordinates of which few act, dense otherwise."""
-    if phi.shape[1] <= DENSE_LIMIT or np.count_nonzero(phi) > 0.1 * phi.size:
+    if phi.shape[1] <= DENSE_DIMENSION or np.count_nonzero(phi) > 0.1 * phi.size:
         return phi
     return sparse.csr_array(phi)
 
@@ -121,57 +123,57 @@ def one_parameter_each(support: sparse.csr_array, num_actions: int) -> Transitio
 
 
 def sparse_mixture(models: list[sparse.csr_array]) -> Transitions:
-    """Dense feature rows on the union of the sparse models' patterns."""
-    rows, states = models[0].shape
-    if states == 0 or rows % states or rows == 0:
+    """Dense features on the union of the sparse models' patterns."""
+    pairs, states = models[0].shape
+    if states == 0 or pairs % states or pairs == 0:
         raise ValueError(f"models[0] has shape {models[0].shape}; a sparse model needs (S*A, S)")
-    union = sparse.csr_array((rows, states))
+    union = sparse.csr_array((pairs, states))
     for k, model in enumerate(models):
-        validation.require_shape(f"models[{k}]", model, (rows, states), "the shape of models[0], (S*A, S)")
+        validation.require_shape(f"models[{k}]", model, (pairs, states), "the shape of models[0], (S*A, S)")
         validation.require_finite(f"models[{k}]", model.data)
         off = np.abs(np.asarray(model.sum(axis=1)).ravel() - 1.0)
         if off.max() > 1e-9 or model.data.min(initial=0.0) < 0.0:
-            state, action = divmod(int(off.argmax()), rows // states)
+            state, action = divmod(int(off.argmax()), pairs // states)
             raise ValueError(
                 f"models[{k}] is not a probability distribution at (s={state}, a={action}); rows are >= 0 and sum to 1"
             )
-        union = union + (model > NEGLIGIBLE).astype(np.float64)
+        union = union + (model > NEGLIGIBLE_FEATURE).astype(np.float64)
     union = sparse.csr_array(union)
     union.sort_indices()
     phi = np.zeros((union.nnz, len(models)))
-    row_of = np.repeat(np.arange(rows), np.diff(union.indptr))
+    row_of = np.repeat(np.arange(pairs), np.diff(union.indptr))
     key = row_of * states + union.indices
-    left_out = np.zeros(rows)
+    left_out = np.zeros(pairs)
     for k, model in enumerate(models):
         kept = sparse.coo_array(model)
-        value = kept.data > NEGLIGIBLE
+        value = kept.data > NEGLIGIBLE_FEATURE
         np.add.at(left_out, kept.row[~value], kept.data[~value])
         at = np.searchsorted(key, kept.row[value].astype(np.int64) * states + kept.col[value])
         phi[at, k] = kept.data[value]
     indptr, successor = union.indptr.astype(np.int64), union.indices.astype(np.int64)
-    return Transitions(states, rows // states, indptr, successor, phi, float(left_out.max()))
+    return Transitions(states, pairs // states, indptr, successor, phi, float(left_out.max()))
 
 
-def one_hot(rows: Transitions) -> Ints | None:
+def one_hot(transitions: Transitions) -> Ints | None:
     """The coordinate of each transition where each has one of its own, with weight 1; else None."""
-    if rows.count != rows.dimension:
+    if transitions.count != transitions.dimension:
         return None
-    phi = sparse.csr_array(rows.phi)
+    phi = sparse.csr_array(transitions.phi)
     phi.eliminate_zeros()
-    if phi.nnz != rows.count or (np.diff(phi.indptr) != 1).any() or (phi.data != 1.0).any():
+    if phi.nnz != transitions.count or (np.diff(phi.indptr) != 1).any() or (phi.data != 1.0).any():
         return None
     coordinate: Ints = phi.indices.astype(np.int64)
-    return coordinate if len(np.unique(coordinate)) == rows.count else None
+    return coordinate if len(np.unique(coordinate)) == transitions.count else None
 
 
 def reward_tables(
-    rows: Transitions, reward: ArrayLike | sparse.csr_array, allowed: Bools
+    transitions: Transitions, reward: ArrayLike | sparse.csr_array, allowed: Bools
 ) -> tuple[Floats, Floats]:
     """Reward by (s, a) row and, where it depends on the next state, by transition (else empty).
 
     Those of pairs that are not allowed may be anything, and come out as 0.
     """
-    states, actions = rows.num_states, rows.num_actions
+    states, actions = transitions.num_states, transitions.num_actions
     none = np.zeros(0)
     if sparse.issparse(reward):
         table = sparse.csr_array(reward)
@@ -179,7 +181,7 @@ def reward_tables(
         pair_of = np.repeat(np.arange(table.shape[0]), np.diff(table.indptr))
         table.data = np.where(allowed.ravel()[pair_of], table.data, 0.0)
         validation.require_finite("reward", table.data)
-        values = np.asarray(table[rows.row_of, rows.successor]).ravel().astype(np.float64)
+        values = np.asarray(table[transitions.row_of, transitions.successor]).ravel().astype(np.float64)
         return np.zeros(states * actions), values
     given = np.array(reward, dtype=np.float64)
     if given.shape[:2] == allowed.shape:
@@ -189,4 +191,4 @@ def reward_tables(
         validation.require_shape("reward", array, (states, actions), "(S, A)")
         return array.reshape(-1), none
     validation.require_shape("reward", array, (states, actions, states), "(S, A, S)")
-    return np.zeros(states * actions), array.reshape(-1, states)[rows.row_of, rows.successor]
+    return np.zeros(states * actions), array.reshape(-1, states)[transitions.row_of, transitions.successor]

@@ -21,55 +21,57 @@ from vbmle.model.transitions import Transitions, compact
 if TYPE_CHECKING:
     from vbmle.model.mdp import LinearMixtureMDP
 
-CHANCE = 0.01
+WIDE_CHANCE = 0.01
 """The probability of something else in a widened pair."""
 
 DERIVED = ("core", "flat_set", "block_of_pair")
 """What a model makes of itself on first use."""
 
 
-def widened(mdp: LinearMixtureMDP, pairs: Iterable[int], chance: float = CHANCE) -> LinearMixtureMDP:
+def widened(mdp: LinearMixtureMDP, pairs: Iterable[int], chance: float = WIDE_CHANCE) -> LinearMixtureMDP:
     """The model with those pairs s * A + a widened.
 
     A transition that was impossible earns the least that its pair can earn, where rewards depend on the next state.
     """
-    rows, chosen = mdp.transitions, np.unique(np.array(sorted(pairs), dtype=np.int64))
-    indptr, successor, source = _pattern(rows, chosen)
+    transitions, chosen = mdp.transitions, np.unique(np.array(sorted(pairs), dtype=np.int64))
+    indptr, successor, source = _pattern(transitions, chosen)
     new = copy(mdp)
     for name in DERIVED:
         vars(new).pop(name, None)
-    phi = sparse.csr_array(rows.phi)[np.maximum(source, 0)]
+    phi = sparse.csr_array(transitions.phi)[np.maximum(source, 0)]
     row_of = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
     wide = np.isin(row_of, chosen)
     own = np.where(source < 0, 0.0, np.where(wide, 1.0 - chance, 1.0))
     uniform = sparse.csr_array(mdp.constraints.sums)[row_of]
     scaled = sparse.diags_array(own) @ phi
-    scaled = scaled + sparse.diags_array(np.where(wide, chance / rows.num_states, 0.0)) @ uniform
-    features = scaled.toarray() if isinstance(rows.phi, np.ndarray) else sparse.csr_array(scaled)
+    scaled = scaled + sparse.diags_array(np.where(wide, chance / transitions.num_states, 0.0)) @ uniform
+    features = scaled.toarray() if isinstance(transitions.phi, np.ndarray) else sparse.csr_array(scaled)
     if isinstance(features, np.ndarray):
         features = compact(features)
-    new.transitions = Transitions(rows.num_states, rows.num_actions, indptr, successor, features)
+    new.transitions = Transitions(
+        transitions.num_states, transitions.num_actions, indptr, successor, features
+    )
     if len(mdp.transition_reward):
         new.transition_reward = _rewards(mdp, row_of, source)
         new.transition_reward.flags.writeable = False
     return new
 
 
-def _pattern(rows: Transitions, chosen: Ints) -> tuple[Ints, Ints, Ints]:
+def _pattern(transitions: Transitions, chosen: Ints) -> tuple[Ints, Ints, Ints]:
     """indptr and successors with all states after the chosen pairs, and the old transition of each new one or -1."""
     successors, sources, sizes = [], [], []
-    everything = np.arange(rows.num_states)
-    wide = np.zeros(len(rows.indptr) - 1, dtype=bool)
+    everything = np.arange(transitions.num_states)
+    wide = np.zeros(len(transitions.indptr) - 1, dtype=bool)
     wide[chosen] = True
-    for row, (start, stop) in enumerate(zip(rows.indptr, rows.indptr[1:], strict=False)):
+    for row, (start, stop) in enumerate(zip(transitions.indptr, transitions.indptr[1:], strict=False)):
         mine = np.arange(start, stop)
         if wide[row]:
-            old = np.full(rows.num_states, -1)
-            old[rows.successor[start:stop]] = mine
+            old = np.full(transitions.num_states, -1)
+            old[transitions.successor[start:stop]] = mine
             successors.append(everything)
             sources.append(old)
         else:
-            successors.append(rows.successor[start:stop])
+            successors.append(transitions.successor[start:stop])
             sources.append(mine)
         sizes.append(len(sources[-1]))
     indptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)

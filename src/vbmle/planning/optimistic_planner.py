@@ -126,11 +126,11 @@ class BestSuccessors:
 
     def __init__(self, mdp: LinearMixtureMDP) -> None:
         self._mdp = mdp
-        rows = mdp.transitions
-        by_transition = mdp.transition_reward if len(mdp.transition_reward) else np.zeros(rows.count)
+        transitions = mdp.transitions
+        by_transition = mdp.transition_reward if len(mdp.transition_reward) else np.zeros(transitions.count)
         self._by_transition = by_transition
-        self._reward = by_transition + np.repeat(mdp.row_reward, np.diff(rows.indptr))
-        self._first = rows.indptr[
+        self._reward = by_transition + np.repeat(mdp.row_reward, np.diff(transitions.indptr))
+        self._first = transitions.indptr[
             : -1 : mdp.num_actions
         ]  # of each state's transitions, which lie side by side
         self.V = np.zeros(mdp.num_states)

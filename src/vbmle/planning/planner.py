@@ -36,10 +36,31 @@ METHODS = ("auto", "policy-iteration", "modified-policy-iteration")
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """An optimal policy for one theta.
+    """An optimal policy for one theta, as `plan` and `plan_known` return it.
 
-    V (S,), Q (S, A) and the greedy policy (S,); `error_bound` bounds |V - V*|, and `converged` says whether
-    it is within the tolerance asked for.
+    Attributes
+    ----------
+    V : (S,) array
+        The optimal value of each state, of the reward in [0, 1] that is planned with.
+    Q : (S, A) array
+        The value of each action, followed by the policy.
+    policy : (S,) integer array
+        The greedy policy.
+    error_bound : float
+        A bound on |V - V*| in every state.
+    converged : bool
+        Whether `error_bound` is within the tolerance that was asked for.
+    mdp : LinearMixtureMDP, optional
+        The model that was planned for. It knows the units of your reward, in which `value`, `action_value` and
+        `value_error` give V, Q and the bound.
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> world = vbmle.worlds.riverswim(length=6)
+    >>> found = vbmle.plan(world.mdp, world.theta)
+    >>> found.Q.shape, found.error_bound < 1e-8
+    ((6, 2), True)
     """
 
     V: Floats
@@ -47,6 +68,22 @@ class Plan:
     policy: Ints
     error_bound: float
     converged: bool
+    mdp: LinearMixtureMDP | None = None
+
+    @property
+    def value(self) -> Floats:
+        """V in the units of your reward, (S,)."""
+        return self.V if self.mdp is None else self.mdp.in_units(self.V)
+
+    @property
+    def action_value(self) -> Floats:
+        """Q in the units of your reward, (S, A)."""
+        return self.Q if self.mdp is None else self.mdp.in_units(self.Q)
+
+    @property
+    def value_error(self) -> float:
+        """The error bound in the units of your reward."""
+        return self.error_bound * (1.0 if self.mdp is None else self.mdp.reward_scale)
 
 
 def plan(mdp: LinearMixtureMDP, theta: ArrayLike, tolerance: float = 1e-8, method: str = "auto") -> Plan:
@@ -88,7 +125,7 @@ def plan(mdp: LinearMixtureMDP, theta: ArrayLike, tolerance: float = 1e-8, metho
     least = rounding(mdp)
     error = planner.optimal() if factors else max(planner.iterate(max(tolerance, least)), least)
     left_out = mdp.transitions.left_out * float(np.abs(point).sum()) / (1.0 - mdp.discount) ** 2
-    return _settled(planner, error + left_out, tolerance)
+    return _settled(mdp, planner, error + left_out, tolerance)
 
 
 def plan_known(
@@ -96,9 +133,32 @@ def plan_known(
 ) -> Plan:
     """The optimal value and policy of one model that is fully known, without a mixture around it.
 
-    transition: (S, A, S), or SciPy sparse (S*A, S); reward: (S, A), of any range. Modified policy iteration; where a
-    dense model mixes so slowly that factors are cheaper, policy iteration takes over. Rows that are no distributions
-    are refused.
+    By modified policy iteration; where a dense model mixes so slowly that factors are cheaper, policy iteration takes
+    over.
+
+    Parameters
+    ----------
+    transition : (S, A, S) array, or SciPy sparse (S*A, S)
+        The probability of each next state; every row sums to 1.
+    reward : (S, A) array
+        Of any range.
+    discount : float
+        gamma, strictly between 0 and 1.
+    tolerance : float, default 1e-8
+        The error of V that is promised, in units of the reward.
+
+    Raises
+    ------
+    ValueError
+        If a row of `transition` is not a probability distribution, or a shape or setting is wrong.
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> stay_or_swap = [[[1, 0], [0, 1]], [[0, 1], [1, 0]]]
+    >>> found = vbmle.plan_known(stay_or_swap, reward=[[0, 0], [1, 1]], discount=0.5)
+    >>> found.policy.tolist(), found.V.round(6).tolist()
+    ([1, 0], [1.0, 2.0])
     """
     table = validation.finite_array("reward", reward, 2)
     _require_tolerance(tolerance)
@@ -167,7 +227,7 @@ def value_iteration(
         A feasible theta.
     tolerance : float, default 1e-8
         The error of V at which it stops, in units of value.
-    sweeps : int or None, default None
+    sweeps : int, optional
         A fixed number of sweeps instead.
 
     Raises
@@ -197,7 +257,7 @@ def value_iteration(
         error = max(error, rounding(mdp))
         if sweeps is None and error <= max(tolerance, rounding(mdp)):
             break
-    return _settled(planner, float(error), tolerance)
+    return _settled(mdp, planner, float(error), tolerance)
 
 
 def evaluate(mdp: LinearMixtureMDP, theta: ArrayLike, policy: ArrayLike) -> Floats:
@@ -269,7 +329,7 @@ def _require_tolerance(tolerance: float) -> None:
         raise ValueError(f"tolerance is {tolerance}; it needs a positive finite number")
 
 
-def _settled(planner: Planner, error: float, tolerance: float) -> Plan:
+def _settled(mdp: LinearMixtureMDP, planner: Planner, error: float, tolerance: float) -> Plan:
     """The plan that a planner holds, the lowest action chosen among those that tie."""
     planner.settle()
-    return Plan(planner.V.copy(), planner.Q.copy(), planner.policy.copy(), error, error <= tolerance)
+    return Plan(planner.V.copy(), planner.Q.copy(), planner.policy.copy(), error, error <= tolerance, mdp)

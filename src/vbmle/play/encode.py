@@ -46,8 +46,8 @@ def base_rewards(mdp: LinearMixtureMDP, models: Floats) -> Floats:
         for action in range(actions):
             policy = np.where(allowed[:, action], action, allowed.argmax(axis=1))
             V = np.asarray(evaluate(mdp, corner, policy))
-            rows = every * actions + policy
-            rewards[rows, k] = V - mdp.discount * models[rows, :, k] @ V
+            pairs = every * actions + policy
+            rewards[pairs, k] = V - mdp.discount * models[pairs, :, k] @ V
     return np.round(rewards, 13)  # what is left of the linear solve is rounding
 
 

@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 RESOLUTION = 40
 """Parts into which a side of the triangle is divided: 861 points."""
 
-LARGEST = 700_000
+LARGEST_GRID = 700_000
 """Bytes for the values and policies of one world, before they are encoded."""
 
 LIVE_STATES = 120
@@ -47,7 +47,7 @@ def points(resolution: int) -> Floats:
 def lay(mdp: LinearMixtureMDP, resolution: int = RESOLUTION) -> Grid:
     """Plan at every point of the grid; large models get a coarser one, so that the page stays small."""
     per_point = 5 * mdp.num_states
-    while resolution > 8 and (resolution + 1) * (resolution + 2) // 2 * per_point > LARGEST:
+    while resolution > 8 and (resolution + 1) * (resolution + 2) // 2 * per_point > LARGEST_GRID:
         resolution -= 1
     thetas = points(resolution)
     plans = [plan(mdp, theta) for theta in thetas]

@@ -12,7 +12,7 @@ from typing import Any
 from vbmle.play import encode, grid, recorded
 from vbmle.play.scenes import Scene, scenes
 
-LARGEST = 1_500_000
+LARGEST_PAGE = 1_500_000
 """Bytes of a page."""
 
 SCRIPTS = (
@@ -26,7 +26,7 @@ def write(path: Path, own: Scene | None = None) -> Path:
     """Write the playground, with a scene of your own before the others if there is one."""
     shown = ([own] if own else []) + scenes()
     content = page([_data(scene) for scene in shown], shown[0].key)
-    if len(content.encode()) > LARGEST:
+    if len(content.encode()) > LARGEST_PAGE:
         raise ValueError(
             f"the page has {len(content.encode())} bytes; a model with fewer states makes it smaller"
         )

@@ -15,7 +15,7 @@ from vbmle.play.encode import pack
 from vbmle.play.scenes import HORIZON, Scene
 from vbmle.simulation import simulate
 
-LARGEST = 500_000
+LARGEST_RECORDING = 500_000
 """Bytes for the recorded runs of one model, about."""
 
 
@@ -63,7 +63,9 @@ def runs(scene: Scene, horizon: int | None = None) -> dict[str, Any]:
             "a page shows up to 65535 states and 255 actions"
         )
     if horizon is None:
-        horizon = int(np.clip(LARGEST // (3 * (4 * mdp.dimension + 5 * mdp.num_states // 4)), 20, HORIZON))
+        horizon = int(
+            np.clip(LARGEST_RECORDING // (3 * (4 * mdp.dimension + 5 * mdp.num_states // 4)), 20, HORIZON)
+        )
     agents = {
         "biased": VBMLE(mdp),
         "likely": MaximumLikelihood(mdp),

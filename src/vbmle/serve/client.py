@@ -51,7 +51,31 @@ class Decision:
 
 
 class Client:
-    """A server by its address. A request is tried again for `patience` seconds. For one thread at a time."""
+    """A server by its address. Requests are safe to repeat, so they are tried again. For one thread at a time.
+
+    Parameters
+    ----------
+    url : str
+        Where `vbmle serve` listens, as in "http://127.0.0.1:8417".
+    token : str, optional
+        The server's token, if it has one.
+    patience : float, default 60.0
+        For how many seconds a request is tried again.
+    timeout : float, default 10.0
+        After how many seconds without an answer the connection is given up.
+
+    Raises
+    ------
+    ValueError
+        If url is not an address.
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> loop = vbmle.Client("http://127.0.0.1:8417").loop("depot")  # connects with the first request
+    >>> loop.name
+    'depot'
+    """
 
     def __init__(
         self, url: str, token: str | None = None, patience: float = 60.0, timeout: float = 10.0
@@ -123,12 +147,12 @@ class Loop:
     def create(
         self,
         model: str,
-        agent: str,
+        agent: str | None = None,
         settings: dict[str, Any] | None = None,
         mode: str = "live",
         **others: Any,
     ) -> dict[str, Any]:
-        """Make the loop; where it exists as asked for, nothing happens. `others`: expire_after."""
+        """Make the loop, with the recommended agent by default; again, it changes nothing. `others`: expire_after."""
         body = {"model": model, "agent": agent, "settings": settings or {}, "mode": mode, **others}
         return self._client.ask("PUT", self._path, body)
 

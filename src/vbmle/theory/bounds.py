@@ -25,7 +25,30 @@ FORMS = ("corrected", "printed")
 
 
 class Constants(NamedTuple):
-    """What the bounds depend on, besides t: symbols as in the paper, L a bound on |phi(s'|s,a)|."""
+    """What the bounds depend on besides t, with the symbols of the paper.
+
+    Attributes
+    ----------
+    d : int
+        The dimension of theta.
+    ridge : float
+        lambda of the penalty lambda/2 |theta|^2.
+    p_min : float
+        The smallest probability of a possible transition.
+    L : float
+        A bound on |phi(s'|s,a)|.
+    delta : float
+        The probability with which the bounds may fail.
+    discount : float
+        gamma.
+
+    Examples
+    --------
+    >>> from vbmle import theory
+    >>> known = theory.Constants(d=2, ridge=1.0, p_min=0.1, L=1.0, delta=0.1, discount=0.9)
+    >>> known._replace(d=4).d
+    4
+    """
 
     d: int
     ridge: float
@@ -38,7 +61,31 @@ class Constants(NamedTuple):
 def constants(
     mdp: LinearMixtureMDP, ridge: float = 1.0, delta: float = 0.1, p_min: float | None = None
 ) -> Constants:
-    """The constants of a model; p_min is the model's own unless it is given."""
+    """The constants of a model, for `regret_bound` and the others.
+
+    Parameters
+    ----------
+    mdp : LinearMixtureMDP
+        The model.
+    ridge : float, default 1.0
+        lambda of the penalty, at least 0.
+    delta : float, default 0.1
+        The probability with which the bounds may fail, in (0, 1).
+    p_min : float, optional
+        The smallest probability of a possible transition; by default the model's own.
+
+    Raises
+    ------
+    ValueError
+        If a setting is out of range; the message names it and what it needs.
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> known = vbmle.theory.constants(vbmle.worlds.riverswim(features="mixture").mdp, p_min=0.05)
+    >>> known.d, round(known.L, 4), known.p_min
+    (3, 1.7321, 0.05)
+    """
     longest = float(row_norms(mdp.transitions.phi).max())
     least = mdp.p_min if p_min is None else non_negative("p_min", p_min)
     known = (mdp.dimension, non_negative("ridge", ridge), least, longest, fraction("delta", delta))
@@ -52,17 +99,81 @@ def log_growth(t: ArrayLike, d: int, ridge: float, L: float) -> Floats:
 
 
 def beta(t: ArrayLike, d: int, ridge: float, p_min: float, L: float, delta: float) -> Floats:
-    """beta_t of Theorem 1, (76): bounds |theta* - theta_MLE|^2 in A_t with probability 1 - delta at each t."""
+    """beta_t of Theorem 1, (76): bounds |theta* - theta_MLE|^2 in A_t with probability 1 - delta at each t.
+
+    Parameters
+    ----------
+    t : int or array
+        The step.
+    d : int
+        The dimension of theta.
+    ridge : float
+        lambda of the penalty, at least 0.
+    p_min : float
+        The smallest probability of a possible transition; 0 makes the bound infinite.
+    L : float
+        A bound on |phi(s'|s,a)|.
+    delta : float
+        The probability with which the bound may fail.
+
+    Examples
+    --------
+    >>> from vbmle import theory
+    >>> round(float(theory.beta(t=100, d=2, ridge=1.0, p_min=0.1, L=1.0, delta=0.1)))
+    133990
+    """
     return _over_square(37.0 * d**2 * log_growth(t, d, ridge, L) * np.log(1.0 / delta), p_min)
 
 
 def beta_prime(t: ArrayLike, d: int, ridge: float, p_min: float, L: float, delta: float) -> Floats:
-    """beta'_t, (77): bounds <grad l_t(theta_MLE), theta_MLE - theta*> with probability 1 - delta at each t."""
+    """beta'_t, (77): bounds <grad l_t(theta_MLE), theta_MLE - theta*> with probability 1 - delta at each t.
+
+    Parameters
+    ----------
+    t : int or array
+        The step.
+    d : int
+        The dimension of theta.
+    ridge : float
+        lambda of the penalty, at least 0.
+    p_min : float
+        The smallest probability of a possible transition; 0 makes the bound infinite.
+    L : float
+        A bound on |phi(s'|s,a)|.
+    delta : float
+        The probability with which the bound may fail.
+
+    Examples
+    --------
+    >>> from vbmle import theory
+    >>> round(float(theory.beta_prime(t=100, d=2, ridge=1.0, p_min=0.1, L=1.0, delta=0.1)))
+    79670
+    """
     return _over_square(22.0 * d**2 * log_growth(t, d, ridge, L) * max(1.0, np.log(1.0 / delta)), p_min)
 
 
 def delta_bound(t: ArrayLike, d: int, ridge: float, p_min: float, L: float) -> Floats:
-    """The bound (22) on Delta_t = sum_{i <= t} z_i."""
+    """The bound (22) on Delta_t = sum_{i <= t} z_i.
+
+    Parameters
+    ----------
+    t : int or array
+        The step.
+    d : int
+        The dimension of theta.
+    ridge : float
+        lambda of the penalty, at least 0.
+    p_min : float
+        The smallest probability of a possible transition; 0 makes the bound infinite.
+    L : float
+        A bound on |phi(s'|s,a)|.
+
+    Examples
+    --------
+    >>> from vbmle import theory
+    >>> round(float(theory.delta_bound(t=100, d=2, ridge=1.0, p_min=0.1, L=1.0)))
+    12550
+    """
     before = np.asarray(t, dtype=np.float64) - 1.0
     wider = max(1.0, _norm_factor(ridge, L) / (4.0 * d))  # what Lemma 1 lacks for small lambda
     return _over_square(8.0 * d**2 * wider * log_growth(before, d, ridge, L), p_min)
@@ -71,7 +182,25 @@ def delta_bound(t: ArrayLike, d: int, ridge: float, p_min: float, L: float) -> F
 def vector_norm_bound(T: ArrayLike, d: int, ridge: float, L: float) -> Floats:
     """The bound (15) on sum_{t <= T} |phi(s_{t+1}|s_t,a_t)|^2 in A_t^{-1}.
 
-    Its 2 holds while L^2 is at most 2.51 lambda; beyond, x <= c/log(1+c) log(1+x) for x <= c = L^2/lambda.
+    Its factor 2 holds while L^2 is at most 2.51 lambda; beyond, x <= c/log(1+c) log(1+x) for x <= c = L^2/lambda gives
+    the factor.
+
+    Parameters
+    ----------
+    T : int or array
+        The number of steps.
+    d : int
+        The dimension of theta.
+    ridge : float
+        lambda of the penalty, at least 0.
+    L : float
+        A bound on |phi(s'|s,a)|.
+
+    Examples
+    --------
+    >>> from vbmle import theory
+    >>> round(float(theory.vector_norm_bound(T=100, d=2, ridge=1.0, L=1.0)), 2)
+    15.73
     """
     return _norm_factor(ridge, L) * d * log_growth(T, d, ridge, L)
 
@@ -84,6 +213,30 @@ def regret_terms(
     "likelihood" comes from (beta_T/2p^2 + beta'_T) sum 1/alpha, "noise" from Azuma's inequality for B_1, B_3 and
     B_4, "estimation" from |theta_MLE - theta*|, and "bias" from completing the square. The regret is below their
     sum with probability at least 1 - 1/T - 3 delta.
+
+    Parameters
+    ----------
+    T : int or array
+        The number of steps.
+    known : Constants
+        Of the model, with p_min above 0.
+    bias_scale : float, default 1.0
+        Of alpha(t) = bias_scale sqrt(t).
+    form : {"corrected", "printed"}, default "corrected"
+        Whether the slips of the printed bound are corrected (see "Departures from the paper").
+
+    Raises
+    ------
+    ValueError
+        If a setting is out of range; the message names it and what it needs.
+
+    Examples
+    --------
+    >>> from vbmle import theory
+    >>> known = theory.Constants(d=2, ridge=1.0, p_min=0.1, L=1.0, delta=0.1, discount=0.9)
+    >>> terms = theory.regret_terms(1e6, known)
+    >>> max(terms, key=terms.get)
+    'likelihood'
     """
     one_of("form", form, FORMS)
     T = np.asarray(T, dtype=np.float64)
@@ -108,20 +261,82 @@ def regret_terms(
 
 
 def regret_bound(T: ArrayLike, known: Constants, bias_scale: float = 1.0, form: str = "corrected") -> Floats:
-    """The bound of Theorem 2 on R(T) in its detailed form, (78); holds with probability 1 - 1/T - 3 delta."""
+    """The bound of Theorem 2 on R(T) in its detailed form, (78); holds with probability 1 - 1/T - 3 delta.
+
+    Parameters
+    ----------
+    T : int or array
+        The number of steps.
+    known : Constants
+        Of the model; p_min = 0 makes the bound infinite.
+    bias_scale : float, default 1.0
+        Of alpha(t) = bias_scale sqrt(t).
+    form : {"corrected", "printed"}, default "corrected"
+        Whether the slips of the printed bound are corrected (see "Departures from the paper").
+
+    Raises
+    ------
+    ValueError
+        If a setting is out of range; the message names it and what it needs.
+
+    Examples
+    --------
+    >>> from vbmle import theory
+    >>> known = theory.Constants(d=2, ridge=1.0, p_min=0.1, L=1.0, delta=0.1, discount=0.9)
+    >>> f"{theory.regret_bound(1e6, known):.1e}"
+    '5.8e+11'
+    """
     if known.p_min == 0.0:
         return np.full_like(np.asarray(T, dtype=np.float64), np.inf)
     return np.asarray(sum(regret_terms(T, known, bias_scale, form).values()))
 
 
 def regret_order(T: ArrayLike, d: int, discount: float) -> Floats:
-    """d sqrt(T) log T / (1-gamma)^2, what Theorem 2, (24), says the regret is of the order of."""
+    """d sqrt(T) log T / (1-gamma)^2, the order of the regret by Theorem 2, (24).
+
+    Parameters
+    ----------
+    T : int or array
+        The number of steps.
+    d : int
+        The dimension of theta.
+    discount : float
+        gamma, strictly between 0 and 1.
+
+    Examples
+    --------
+    >>> from vbmle import theory
+    >>> round(float(theory.regret_order(T=10_000, d=2, discount=0.9)))
+    184207
+    """
     steps = np.asarray(T, dtype=np.float64)
     return d * np.sqrt(steps) * np.log(steps) / (1.0 - discount) ** 2
 
 
 def steps_needed(target: float, known: Constants, bias_scale: float = 1.0) -> float:
-    """The smallest T from which on the bound on R(T)/T, the regret per step, is at most `target`; inf if none."""
+    """The smallest T from which on the bound on R(T)/T, the regret per step, is at most `target`; inf if none.
+
+    Parameters
+    ----------
+    target : float
+        The regret per step, above 0; the reward lies in [0, 1].
+    known : Constants
+        Of the model, with p_min above 0.
+    bias_scale : float, default 1.0
+        Of alpha(t) = bias_scale sqrt(t).
+
+    Raises
+    ------
+    ValueError
+        If a setting is out of range; the message names it and what it needs.
+
+    Examples
+    --------
+    >>> from vbmle import theory
+    >>> known = theory.Constants(d=2, ridge=1.0, p_min=0.1, L=1.0, delta=0.1, discount=0.9)
+    >>> f"{theory.steps_needed(1.0, known):.1e}"  # what is proved is far from what is seen
+    '3.8e+19'
+    """
     positive("target", target)
 
     def enough(T: float) -> bool:

@@ -19,18 +19,40 @@ from vbmle.common.validation import Floats, fraction, non_negative
 from vbmle.estimation.confidence import Confidence, certify
 from vbmle.estimation.counts import TransitionCounts
 from vbmle.estimation.likelihood_set import LikelihoodSet
-from vbmle.estimation.maximiser import Solver, goal
+from vbmle.estimation.maximiser import Solver, make_objective
 from vbmle.model.mdp import LinearMixtureMDP
 
 
 class Prequential:
-    """Watches transitions one by one; `log_q` is the log-probability that it gave to them in advance."""
+    """Watches transitions one by one; `log_q` is the log-probability that it gave to them in advance.
+
+    Parameters
+    ----------
+    mdp : LinearMixtureMDP
+        The model.
+    ridge : float, default 1.0
+        lambda of the estimate that it predicts with; at least 0.
+
+    Raises
+    ------
+    ValueError
+        If a setting is out of range; the message names it and what it needs.
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> world = vbmle.worlds.riverswim(features="mixture")
+    >>> predictor = vbmle.theory.Prequential(world.mdp)
+    >>> predictor.observe(1, 1, 2)
+    >>> round(predictor.log_q, 4), predictor.set(delta=0.1).contains(world.theta)  # log(1/3)
+    (-1.0986, True)
+    """
 
     def __init__(self, mdp: LinearMixtureMDP, ridge: float = 1.0) -> None:
         self.counts = TransitionCounts(mdp)
         self.log_q = 0.0
         self._ridge, self._solver = non_negative("ridge", ridge), Solver(mdp)
-        self._solver.climb(goal(self.counts, self._ridge))
+        self._solver.climb(make_objective(self.counts, self._ridge))
 
     def theta(self) -> Floats:
         """The theta that the next transition is predicted with."""
@@ -42,7 +64,7 @@ class Prequential:
         mdp, theta = self.counts.mdp, self.theta()
         seen = self.counts.add(state, action, next_state)
         self.log_q += float(np.log(max((mdp.transitions.phi[[seen]] @ theta).item(), 0.0)))
-        self._solver.climb(goal(self.counts, self._ridge))
+        self._solver.climb(make_objective(self.counts, self._ridge))
 
     def set(self, delta: float = 0.1) -> LikelihoodSet:
         """The thetas that are left, at confidence 1 - delta."""

@@ -21,7 +21,7 @@ import numpy as np
 from vbmle.common.validation import Floats, Ints
 from vbmle.estimation.counts import TransitionCounts
 from vbmle.estimation.information import Information
-from vbmle.estimation.maximiser import Solver, goal
+from vbmle.estimation.maximiser import Solver, make_objective
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.model.world import World
 from vbmle.simulation import History
@@ -31,13 +31,58 @@ from vbmle.theory.bounds import Constants
 
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """Arrays over t = 1..T; a name that ends in `_bound` bounds the one without.
+    """The quantities of the analysis at t = 1..T, as `trace` returns them; a name in `_bound` bounds the one without.
 
-    theta_mle (T, d); error: |theta* - theta_MLE|^2 in A_t, bounded by beta; z, Delta; X, below X_bound = X_1 +
-    sqrt(2 M_t log(1/delta)) by Azuma; log_ratio: the logarithm of the likelihood-ratio martingale, below
-    log(1/delta) at all times by Ville; log_max_ratio: that of max_theta L_t(theta), a submartingale; slope:
-    <grad l_t(theta_MLE), theta_MLE - theta*>, bounded by beta_prime; norms: sum_{i<=t} |phi_i|^2 in A_i^{-1};
-    regret: of the run.
+    Attributes
+    ----------
+    known : Constants
+        What the bounds depend on.
+    t : (T,) integer array
+        1..T.
+    theta_mle : (T, d) array
+        The most likely theta of each step.
+    error : (T,) array
+        |theta* - theta_MLE|^2 in A_t.
+    error_bound : (T,) array
+        beta_t.
+    z : (T,) array
+        What the newest maximiser gains on the last.
+    Delta : (T,) array
+        The sum of z so far.
+    Delta_bound : (T,) array
+        The bound (22).
+    X : (T,) array
+        The martingale (16).
+    X_bound : (T,) array
+        X_1 + sqrt(2 M_t log(1/delta)), by Azuma's inequality.
+    log_ratio : (T,) array
+        The logarithm of the likelihood-ratio martingale.
+    log_ratio_bound : (T,) array
+        log(1/delta), at all times by Ville's inequality.
+    log_max_ratio : (T,) array
+        The same for max_theta L_t(theta), a submartingale.
+    slope : (T,) array
+        <grad l_t(theta_MLE), theta_MLE - theta*>.
+    slope_bound : (T,) array
+        beta'_t.
+    norms : (T,) array
+        sum_{i<=t} |phi_i|^2 in A_i^{-1}.
+    norms_bound : (T,) array
+        The bound (15).
+    regret : (T,) array
+        Of the run.
+    regret_bound : (T,) array
+        The bound (78).
+    features : (T, d) array
+        phi(s_{t+1}|s_t,a_t).
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> world = vbmle.worlds.riverswim(features="mixture")
+    >>> found = vbmle.theory.trace(vbmle.simulate(vbmle.VBMLE(world.mdp), world, horizon=50))
+    >>> found.A(1).tolist()  # the ridge alone, before anything was seen
+    [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
     """
 
     known: Constants
@@ -77,13 +122,38 @@ class Trace:
 
 
 def trace(history: History, world: World | None = None, ridge: float = 1.0, delta: float = 0.1) -> Trace:
-    """Follow the analysis along a run of `simulate`; `world` only where the history does not know it."""
-    place = world if world is not None else history.world
-    if place is None:
+    """Follow the analysis along a run of `simulate`.
+
+    Parameters
+    ----------
+    history : History
+        The run.
+    world : World, optional
+        Where it happened; by default the history's own.
+    ridge : float, default 1.0
+        lambda of the penalty, at least 0.
+    delta : float, default 0.1
+        The probability with which the bounds may fail, in (0, 1).
+
+    Raises
+    ------
+    ValueError
+        If neither the history nor you give a world, or a setting is out of range.
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> world = vbmle.worlds.riverswim(features="mixture")
+    >>> found = vbmle.theory.trace(vbmle.simulate(vbmle.VBMLE(world.mdp), world, horizon=50))
+    >>> bool((found.norms <= found.norms_bound).all())
+    True
+    """
+    world = world if world is not None else history.world
+    if world is None:
         raise ValueError("the history does not know its world; give it: trace(history, world)")
-    known = bounds.constants(place.mdp, ridge, delta)
-    path = _path(place.mdp, history)
-    followed = _follow(place, path, known.ridge)
+    known = bounds.constants(world.mdp, ridge, delta)
+    path = _path(world.mdp, history)
+    followed = _follow(world, path, known.ridge)
     theta, best, before, truth = followed["theta"], followed["best"], followed["before"], followed["truth"]
     # l_t(theta_MLE_{t-1}) is l_{t-1}(theta_MLE_{t-1}) plus the newest term; nothing is new at t = 1.
     newest = np.concatenate([[0.0], before[:-1]])
@@ -92,7 +162,7 @@ def trace(history: History, world: World | None = None, ridge: float = 1.0, delt
     Delta = np.cumsum(z)
     true_newest = np.concatenate([[0.0], truth[:-1]])
     log_truth = np.cumsum(true_newest)
-    size = 0.5 * known.ridge * float(place.theta @ place.theta)
+    size = 0.5 * known.ridge * float(world.theta @ world.theta)
     X = last - (log_truth - size) - np.concatenate([[0.0], Delta[:-1]])
     spread = np.cumsum((newest - true_newest) ** 2)  # M_t of (61)
     t = np.arange(1, len(path) + 1)
@@ -113,11 +183,11 @@ def trace(history: History, world: World | None = None, ridge: float = 1.0, delt
         log_max_ratio=best - log_truth,
         slope=followed["slope"],
         slope_bound=bounds.beta_prime(t, *five, delta),
-        norms=np.cumsum(_norms(place.mdp, path, known.ridge)),
+        norms=np.cumsum(_norms(world.mdp, path, known.ridge)),
         norms_bound=bounds.vector_norm_bound(t, known.d, known.ridge, known.L),
         regret=history.regret,
         regret_bound=bounds.regret_bound(t, known),
-        features=_dense(place.mdp, path),
+        features=_dense(world.mdp, path),
     )
 
 
@@ -142,7 +212,7 @@ def _follow(world: World, path: Ints, ridge: float) -> dict[str, Floats]:
     true_p = mdp.transitions.probabilities(world.theta)
     row_of, successor, actions = mdp.transitions.row_of, mdp.transitions.successor, mdp.num_actions
     for k, i in enumerate(path):
-        solver.climb(goal(counts, ridge))  # from where the last one ended
+        solver.climb(make_objective(counts, ridge))  # from where the last one ended
         theta, n = solver.theta, counts.values
         p = mdp.transitions.probabilities(theta)
         found["theta"][k], found["best"][k] = theta, solver.objective

@@ -50,6 +50,23 @@ def closed_loop_trap(discount: float = 0.9) -> World:
     Action 1, risky, leads to luck with probability theta[0]. The truth, .9, makes it better; but without data
     the ridge holds theta[0] at 0, which makes safe look better, and safe brings no data: on every path, for
     every ridge above 0. `vbmle.worlds.closed_loop_trap` has the proof in full.
+
+    Parameters
+    ----------
+    discount : float, default 0.9
+        gamma, strictly between 0 and 1.
+
+    Raises
+    ------
+    ValueError
+        If a setting is out of range; the message names it and what it needs.
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> world = vbmle.worlds.closed_loop_trap()
+    >>> vbmle.plan(world.mdp, world.theta).policy[0].item(), vbmle.MaximumLikelihood(world.mdp).act(0)
+    (1, 0)
     """
     discount = validation.fraction("discount", discount)
     features = np.zeros((3, 2, 3, 2))

@@ -230,6 +230,6 @@ def _outcomes(lists: list[list[tuple[float, float, bool]]]) -> dict[Outcome, flo
     return {outcome: means[0] if agreed else outcome[0] for outcome in sorted(listed)}
 
 
-def _csr(entries: dict[tuple[int, int], float], rows: int, columns: int) -> sparse.csr_array:
+def _csr(entries: dict[tuple[int, int], float], pairs: int, states: int) -> sparse.csr_array:
     where = np.array(list(entries), dtype=np.int64).reshape(-1, 2).T
-    return sparse.csr_array((list(entries.values()), (where[0], where[1])), shape=(rows, columns))
+    return sparse.csr_array((list(entries.values()), (where[0], where[1])), shape=(pairs, states))

@@ -35,7 +35,7 @@ SLIPPERY = (1 / 3, 1 / 3, 0.0, 1 / 3)
 GUSTY = (0.8, 0.1, 0.0, 0.1)
 """As meant, or blown to either side: the wind on the cliff."""
 
-DENSE_LIMIT = 1_000_000
+DENSE_FEATURES = 1_000_000
 """Up to this many features models are dense arrays, above sparse."""
 
 
@@ -66,12 +66,36 @@ def from_gymnasium(
 ) -> GymWorld:
     """The mixture of an environment with a transition table and of its slips, or of a list of environments.
 
-    env: an environment, its name, or a list of these on the same states and actions. slip: one hidden weight for
-    each of the slips k = 0, 1, ..., at most as many as there are actions; (1,) is no slip, "random" draws one
-    for each action from the simplex by `seed`. weights: one hidden weight for each environment of a list, all the
-    same by default. theta = weights x slip. terminal: "restart"
-    draws the step after a terminal state from the environment's first states, "absorb" stays. The first states are
-    `initial_state_distrib` of the environment; without it, the frequencies of `reset(seed=k)` for k = 0 .. 999.
+    theta = weights x slip. The first states are `initial_state_distrib` of the environment; without it, the
+    frequencies of `reset(seed=k)` for k = 0 .. 999.
+
+    Parameters
+    ----------
+    env : environment, str, or a list of these
+        An environment or its name; those of a list have the same states and actions.
+    slip : array or "random", default (1.0,)
+        One hidden weight for each of the slips k = 0, 1, ..., at most as many as there are actions; (1,) does not slip,
+        and "random" draws one weight for each action from the simplex by `seed`.
+    discount : float, default 0.95
+        gamma, strictly between 0 and 1.
+    terminal : {"restart", "absorb"}, default "restart"
+        "restart" draws the step after a terminal state from the environment's first states, "absorb" stays there.
+    weights : array, optional
+        One hidden weight for each environment of a list; all the same by default.
+    seed : int, default 0
+        Seeds the draw of "random"; it has no other effect.
+
+    Raises
+    ------
+    ValueError
+        If an environment has no transition table, or a setting is out of range.
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> world = vbmle.worlds.from_gymnasium("FrozenLake-v1", slip=[0.9, 0.1])
+    >>> world.mdp.dimension, world.theta.tolist()
+    (2, [0.9, 0.1])
     """
     validation.one_of("terminal", terminal, TERMINALS)
     envs = list(env) if isinstance(env, list | tuple) else [env]
@@ -93,7 +117,7 @@ def from_gymnasium(
         "initial": np.append(initial, np.zeros(size - states)),
         "normalise_reward": True,
     }
-    if size * actions * size * len(models) > DENSE_LIMIT:
+    if size * actions * size * len(models) > DENSE_FEATURES:
         mdp = LinearMixtureMDP.from_models(models, reward, discount, **settings)
     else:
         cube = (size, actions, size)
@@ -109,10 +133,33 @@ def frozen_lake(
     discount: float = 0.95,
     terminal: Terminal = "restart",
 ) -> GymWorld:
-    """Gymnasium's FrozenLake on its 4x4 or 8x8 map, where how the ice makes one slip is to be learnt.
+    """Gymnasium's FrozenLake on its 4x4 or 8x8 map, where you learn how the ice makes you slip.
 
-    slip: the hidden weights of coming out as meant, turned one to the side, opposite, to the other side; by default
-    1/3, 1/3, 0, 1/3, which is Gymnasium's slippery lake. "random" draws them from the simplex by `seed`.
+    Parameters
+    ----------
+    size : {4, 8}, default 4
+        The length of a side of the map.
+    slip : (4,) array or "random", default (1/3, 1/3, 0, 1/3)
+        The hidden weights of moving as meant, turned to one side, opposite, and turned to the other side. The default
+        is Gymnasium's slippery lake. "random" draws them from the simplex by `seed`.
+    seed : int, default 0
+        Seeds the draw of "random"; it has no other effect.
+    discount : float, default 0.95
+        gamma, strictly between 0 and 1.
+    terminal : {"restart", "absorb"}, default "restart"
+        What follows a hole or the goal: the start, or staying there.
+
+    Raises
+    ------
+    ValueError
+        If a setting is out of range; the message names it and what it needs.
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> world = vbmle.worlds.frozen_lake(slip=[0.8, 0.1, 0.0, 0.1])
+    >>> world.mdp.num_states, world.mdp.num_actions, world.mdp.dimension
+    (16, 4, 4)
     """
     if size not in (4, 8):
         raise ValueError(f"size is {size!r}; it needs 4 or 8, the maps of FrozenLake")
@@ -123,10 +170,33 @@ def frozen_lake(
 def cliff_walking(
     slip: ArrayLike | Mix = GUSTY, seed: int = 0, discount: float = 0.95, terminal: Terminal = "restart"
 ) -> GymWorld:
-    """Gymnasium's CliffWalking in a wind that is to be learnt: walk far from the edge until it is known.
+    """Gymnasium's CliffWalking in an unknown wind: walk far from the edge until you know it.
 
-    slip: the hidden weights of going as meant, turned one to the side, opposite, to the other side. "random" draws
-    them from the simplex by `seed`. The start has two states, 36 and 48: after a step and after a fall (-100).
+    The start has two states, 36 and 48: after a step and after a fall (-100).
+
+    Parameters
+    ----------
+    slip : (4,) array or "random", default (0.8, 0.1, 0.0, 0.1)
+        The hidden weights of moving as meant, turned to one side, opposite, and turned to the other side. "random"
+        draws them from the simplex by `seed`.
+    seed : int, default 0
+        Seeds the draw of "random"; it has no other effect.
+    discount : float, default 0.95
+        gamma, strictly between 0 and 1.
+    terminal : {"restart", "absorb"}, default "restart"
+        What follows the goal: the start, or staying there.
+
+    Raises
+    ------
+    ValueError
+        If a setting is out of range; the message names it and what it needs.
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> world = vbmle.worlds.cliff_walking()
+    >>> world.mdp.num_states, world.mdp.num_actions
+    (49, 4)
     """
     return from_gymnasium("CliffWalking-v1", _slips(slip, seed), discount, terminal)
 
@@ -134,7 +204,27 @@ def cliff_walking(
 def taxi(rain: float = 0.5, discount: float = 0.95, terminal: Terminal = "restart") -> GymWorld:
     """Gymnasium's Taxi on a day with a hidden share of rain: a mix of its dry and its rainy town.
 
-    In the rain a move comes out as meant with probability .8 and to either side with .1. theta = (1-rain, rain).
+    In the rain you move as meant with probability .8 and to either side with probability .1. theta = (1-rain, rain).
+
+    Parameters
+    ----------
+    rain : float, default 0.5
+        The hidden share of rain, in [0, 1].
+    discount : float, default 0.95
+        gamma, strictly between 0 and 1.
+    terminal : {"restart", "absorb"}, default "restart"
+        What follows the end of a ride: another one, or staying there.
+
+    Raises
+    ------
+    ValueError
+        If a setting is out of range; the message names it and what it needs.
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> vbmle.worlds.taxi(rain=0.25).theta.tolist()
+    [0.75, 0.25]
     """
     share = validation.probability("rain", rain)
     towns = [gymnasium_tables.make("Taxi-v4", is_rainy=rainy) for rainy in (False, True)]

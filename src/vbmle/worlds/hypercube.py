@@ -17,7 +17,7 @@ from vbmle.common import validation
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.model.world import World
 
-LARGEST = 13
+LARGEST_DIMENSION = 13
 """Dimensions above have more than 2^12 actions."""
 
 
@@ -27,11 +27,36 @@ def hypercube(
     """The lower-bound instance: 2^(dimension-1) actions of which one, the signs of theta, is best.
 
     Bit j of an action's number says whether its j-th coordinate is 1 or -1. Starts in x0 (state 0).
+
+    Parameters
+    ----------
+    dimension : int
+        d, from 2 to 13.
+    delta : float, default 0.1
+        The probability to leave x1, and to leave x0 by a blind guess; above 0 and at most 1/(1+gap).
+    gap : float, default 0.5
+        How much the best action adds to the chance of x1, as a share of delta; above 0 and at most 1.
+    seed : int, default 0
+        Draws the signs of theta.
+    discount : float, default 0.9
+        gamma, strictly between 0 and 1.
+
+    Raises
+    ------
+    ValueError
+        If a setting is out of range; the message names it and what it needs.
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> world = vbmle.worlds.hypercube(dimension=4)
+    >>> world.mdp.num_actions, abs(world.theta).round(6).tolist()
+    (8, [0.016667, 0.016667, 0.016667, 1.0])
     """
     dimension = validation.positive_integer("dimension", dimension)
-    if not 2 <= dimension <= LARGEST:
+    if not 2 <= dimension <= LARGEST_DIMENSION:
         raise ValueError(
-            f"dimension is {dimension}; it needs a whole number from 2 to {LARGEST} "
+            f"dimension is {dimension}; it needs a whole number from 2 to {LARGEST_DIMENSION} "
             f"(there are 2^(dimension-1) actions)"
         )
     if not 0.0 < gap <= 1.0:

@@ -32,17 +32,38 @@ INCOME, PLANNED, FAILURE = 100.0, 300.0, 2000.0
 CAUSES = ((0.5, 60.0), (1.0, 20.0), (4.0, 12.0))
 """Weibull shape and scale (weeks) of early failures, random failures and wear-out."""
 
-WEAR = (0.1, 0.1, 0.8)
+WEAR_MIX = (0.1, 0.1, 0.8)
 RUN, REPLACE = 0, 1
 
 
 def maintenance(
-    ages: int = 40, mix: ArrayLike | Mix = WEAR, seed: int = 0, discount: float = 0.97
+    ages: int = 40, mix: ArrayLike | Mix = WEAR_MIX, seed: int = 0, discount: float = 0.97
 ) -> LabelledWorld:
     """A machine to run or to replace, whose mix of early, random and wear-out failures is hidden; in euros.
 
-    ages: how many weeks of age are told apart, so there are ages + 1 states; state `ages` is a failed machine.
-    mix: the hidden shares of the three causes; "random" draws them by seed.
+    Parameters
+    ----------
+    ages : int, default 40
+        How many weeks of age are distinguished, at least 2, so there are ages + 1 states; state `ages` is a failed
+        machine.
+    mix : (3,) array or "random", default (0.1, 0.1, 0.8)
+        The hidden shares of the three causes; "random" draws them by `seed`.
+    seed : int, default 0
+        Seeds the draw of "random"; it has no other effect.
+    discount : float, default 0.97
+        gamma, strictly between 0 and 1.
+
+    Raises
+    ------
+    ValueError
+        If a setting is out of range; the message names it and what it needs.
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> world = vbmle.worlds.maintenance(ages=20, mix="random", seed=1)
+    >>> world.mdp.num_states, world.labels.actions
+    (21, ('run', 'replace'))
     """
     ages = validation.positive_integer("ages", ages)
     if ages < 2:

@@ -32,20 +32,44 @@ PRICES = (40.0, 80.0, 120.0, 160.0, 200.0)
 CUSTOMERS = ((60.0, 10.0), (110.0, 15.0), (210.0, 15.0))
 """Middle and spread, in euros, of what a student, a tourist and a manager would pay."""
 
-MANAGERS = (0.3, 0.1, 0.6)
+MANAGERS_MIX = (0.3, 0.1, 0.6)
 
 
 def pricing(
     days: int = 10,
     seats: int = 4,
-    mix: ArrayLike | Mix = MANAGERS,
+    mix: ArrayLike | Mix = MANAGERS_MIX,
     seed: int = 0,
     discount: float = 0.98,
 ) -> LabelledWorld:
     """Seats to sell within a season, whose mix of students, tourists and managers is hidden; in euros.
 
-    State day * (seats + 1) + seats left, so there are (days + 1)(seats + 1) states. Action a asks 40 + 40 a euros. mix:
-    the hidden odds of the three kinds of customers; "random" draws them by seed.
+    State day * (seats + 1) + seats left, so there are (days + 1)(seats + 1) states. Action a asks 40 + 40 a euros.
+
+    Parameters
+    ----------
+    days : int, default 10
+        The length of the season, at least 1.
+    seats : int, default 4
+        How many there are to sell, at least 1.
+    mix : (3,) array or "random", default (0.3, 0.1, 0.6)
+        The hidden odds of the three kinds of customers; "random" draws them by `seed`.
+    seed : int, default 0
+        Seeds the draw of "random"; it has no other effect.
+    discount : float, default 0.98
+        gamma, strictly between 0 and 1.
+
+    Raises
+    ------
+    ValueError
+        If a setting is out of range; the message names it and what it needs.
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> world = vbmle.worlds.pricing(days=5, seats=2)
+    >>> world.mdp.num_states, world.labels.actions[0]
+    (18, '40 euros')
     """
     days = validation.positive_integer("days", days)
     seats = validation.positive_integer("seats", seats)
@@ -78,10 +102,10 @@ def _places(days: int, seats: int) -> tuple[Ints, Ints, Ints]:
 def _moves(days: int, seats: int, chance: Floats) -> sparse.csr_array:
     """The base model of one kind of customer, (S*A, S): the night after the last day leads to a new season."""
     day, left, price = _places(days, seats)
-    rows = np.arange(len(day))
+    pairs = np.arange(len(day))
     sells = np.where((left > 0) & (day < days), chance[price], 0.0)
     stay = np.where(day < days, (day + 1) * (seats + 1) + left, seats)
     sold = np.where(sells > 0.0, stay - 1, stay)
-    shape = (len(rows), (days + 1) * (seats + 1))
-    entries = (np.concatenate([1.0 - sells, sells]), (np.tile(rows, 2), np.concatenate([stay, sold])))
+    shape = (len(pairs), (days + 1) * (seats + 1))
+    entries = (np.concatenate([1.0 - sells, sells]), (np.tile(pairs, 2), np.concatenate([stay, sold])))
     return sparse.csr_array(sparse.coo_array(entries, shape=shape))

@@ -34,17 +34,39 @@ SERVICE = (0.4, 0.8)
 ARRIVALS = ((0.95, 0.05, 0.0), (0.7, 0.3, 0.0), (0.4, 0.4, 0.2))
 """Odds of 0, 1 and 2 arrivals per minute in a calm, a steady and a rush hour."""
 
-RUSH = (0.1, 0.1, 0.8)
+RUSH_MIX = (0.1, 0.1, 0.8)
 ACTIONS = ("closed, slow", "open, slow", "closed, fast", "open, fast")
 
 
 def queue(
-    capacity: int = 30, mix: ArrayLike | Mix = RUSH, seed: int = 0, discount: float = 0.95
+    capacity: int = 30, mix: ArrayLike | Mix = RUSH_MIX, seed: int = 0, discount: float = 0.95
 ) -> LabelledWorld:
     """A service desk with a door and two speeds, whose mix of calm, steady and rush arrivals is hidden; in euros.
 
-    capacity: the most people inside, so there are capacity + 1 states. Action 2 * fast + open. mix: the hidden odds
-    of the three kinds of hours; "random" draws them by seed.
+    Action 2 * fast + open.
+
+    Parameters
+    ----------
+    capacity : int, default 30
+        The most people inside, so there are capacity + 1 states.
+    mix : (3,) array or "random", default (0.1, 0.1, 0.8)
+        The hidden odds of the three kinds of hours; "random" draws them by `seed`.
+    seed : int, default 0
+        Seeds the draw of "random"; it has no other effect.
+    discount : float, default 0.95
+        gamma, strictly between 0 and 1.
+
+    Raises
+    ------
+    ValueError
+        If a setting is out of range; the message names it and what it needs.
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> world = vbmle.worlds.queue(capacity=10)
+    >>> world.mdp.num_states, world.labels.actions[3]
+    (11, 'open, fast')
     """
     capacity = validation.positive_integer("capacity", capacity)
     theta = weights("mix", mix, len(ARRIVALS), seed)

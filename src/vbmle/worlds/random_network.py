@@ -53,9 +53,39 @@ def random_network(
 ) -> World:
     """The paper's environment: `dimension` base models, each a softmax head on a random ReLU network.
 
-    reward="uniform" draws each R(s, a) from [0, 1]; "sparse" pays 1 for one (s, a) drawn at random, 0 elsewhere.
     The network, the reward and theta* have a stream of chance each: changing the size of one leaves the
     others as they are. The domain is the whole feasible set, which is larger than the simplex.
+
+    Parameters
+    ----------
+    states : int
+        The number of states, at least 1.
+    actions : int
+        The number of actions, at least 1.
+    dimension : int
+        The number of base models, at least 1.
+    hidden : int, default 32
+        The width of the two hidden layers.
+    temperature : float, default 0.01
+        Of the softmax, above 0; the smaller, the closer each base model is to a deterministic one.
+    seed : int, default 0
+        Seeds the network, the reward and theta*.
+    discount : float, default 0.9
+        gamma, strictly between 0 and 1.
+    reward : {"uniform", "sparse"}, default "uniform"
+        "uniform" draws each R(s, a) from [0, 1]; "sparse" pays 1 for one (s, a) drawn at random, 0 elsewhere.
+
+    Raises
+    ------
+    ValueError
+        If a setting is out of range; the message names it and what it needs.
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> world = vbmle.worlds.random_network(states=3, actions=2, dimension=5)
+    >>> world.mdp.transition(world.theta).shape, world.theta.sum().round(6).item()
+    ((3, 2, 3), 1.0)
     """
     states = validation.positive_integer("states", states)
     actions = validation.positive_integer("actions", actions)

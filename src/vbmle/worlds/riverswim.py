@@ -31,9 +31,27 @@ Features = Annotated[str, Among(FEATURES)]
 def riverswim(length: int = 6, features: Features = "tabular", discount: float = 0.9) -> World:
     """RiverSwim with `length` states: which transitions can happen is known, their probabilities are not.
 
-    features="tabular" has one parameter per possible transition. features="mixture" has three, theta =
-    (forward, stay, back) of the inner states, and knows the ends and the moves to the left: a known
-    probability p is the feature (p, p, p), since theta sums to 1.
+    Parameters
+    ----------
+    length : int, default 6
+        The number of states, at least 3.
+    features : {"tabular", "mixture"}, default "tabular"
+        "tabular" has one parameter per possible transition. "mixture" has three, theta = (forward, stay, back) of the
+        inner states, and knows the ends and the moves to the left: a known probability p is the feature (p, p, p),
+        since theta sums to 1.
+    discount : float, default 0.9
+        gamma, strictly between 0 and 1.
+
+    Raises
+    ------
+    ValueError
+        If a setting is out of range; the message names it and what it needs.
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> vbmle.worlds.riverswim(features="mixture").theta.tolist()
+    [0.35, 0.6, 0.05]
     """
     length = validation.positive_integer("length", length)
     if length < 3:

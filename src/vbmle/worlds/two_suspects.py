@@ -37,8 +37,27 @@ def two_suspects(chance: float = 0.7, discount: float = 0.9) -> World:
 
     At home (state 0, where it starts) action 0, safe, stays under both candidates. Action 1, risky, leads to luck
     with probability `chance` under the first, which is the truth, and 1 - chance under the second. Maximum likelihood
-    ends at the second, and plays safe for ever, with probability (1 - chance)/chance; VBMLE does not.
+    ends at the second, and plays safe from then on, with probability (1 - chance)/chance; VBMLE does not.
     `vbmle.worlds.two_suspects` has the proof.
+
+    Parameters
+    ----------
+    chance : float, default 0.7
+        The probability of luck under the true candidate, above 1/2 and below 1.
+    discount : float, default 0.9
+        gamma, strictly between 0 and 1.
+
+    Raises
+    ------
+    ValueError
+        If a setting is out of range; the message names it and what it needs.
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> world = vbmle.worlds.two_suspects()
+    >>> world.mdp.domain, world.theta.tolist()
+    ('vertices', [1.0, 0.0])
     """
     discount = validation.fraction("discount", discount)
     if not 0.5 < chance < 1.0:
