@@ -52,7 +52,7 @@ def panel(world: str, horizon: int, found: Mapping[str, Losses]) -> Panel:
         tuned = found[label].tuned
         if tuned is not None:
             rows.append(_row(label, tuned, faint=False))
-    title = f"regret at t = {horizon} (log scale)"
+    title = f"regret at t = {horizon}, log scale"
     return Panel("forest", world, title, "", rows, x_scale="symlog", world=world)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -38,7 +38,7 @@ def _claim(verdict: Verdict) -> Card:
     )
 
 
-def _headings(rows: Sequence[Row]) -> Mapping[str, str]:
+def _headings(rows: Sequence[Row]) -> dict[str, str]:
     return {key: key for key in dict.fromkeys(key for row in rows for key in row)}
 
 

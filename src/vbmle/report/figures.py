@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,9 @@ LOWEST_POWER = -3
 DPI = 160
 WIDTHS = (5.2, 8.0, 10.0)
 """Inches across, by the number of panels side by side."""
+
+WORLDS_ACROSS = 14
+"""Worlds up to which they are the columns of a matrix."""
 
 LEGENDS = ("lines", "points", "scatter")
 """Forms whose lines are named below the figure, not at their side."""
@@ -67,13 +70,20 @@ def _height(panel: Panel) -> float:
             0.3 if panel.form == "strip" else 0.24
         )
     if panel.form == "matrix":
-        longest = max(len(label) for line in panel.series for label in line.worlds)
-        return 0.4 + 0.28 * len(panel.series) + min(0.075 * longest, 1.6)
+        rows, columns = _sides(panel)
+        return 0.4 + 0.28 * len(rows) + min(0.075 * max(map(len, columns)), 1.6)
     return 2.7
 
 
 def _matrix_width(panel: Panel) -> float:
-    return 1.2 + 0.085 * max(len(line.name) for line in panel.series) + 0.46 * len(panel.series[0].worlds)
+    rows, columns = _sides(panel)
+    return 1.2 + 0.085 * max(map(len, rows)) + 0.46 * len(columns)
+
+
+def _sides(panel: Panel) -> tuple[Sequence[str], Sequence[str]]:
+    """Rows and columns of a matrix: agents and worlds, or the other way round where the page would be too narrow."""
+    agents, worlds = [line.name for line in panel.series], panel.series[0].worlds
+    return (worlds, agents) if len(worlds) > WORLDS_ACROSS else (agents, worlds)
 
 
 def _columns(width: float) -> int:
@@ -127,30 +137,33 @@ def _panel(axes: Axes, panel: Panel, styles: Styles) -> None:
 
 
 def _matrix(axes: Axes, panel: Panel) -> None:
-    """Agents as rows, worlds as columns: the ratio as colour and number, and a dot where the difference is sure."""
-    from matplotlib.patches import Rectangle
-
-    for row, line in enumerate(panel.series):
-        for column, ratio in enumerate(line.y):
-            if not np.isfinite(ratio):
-                continue
-            ground, ink = LEVEL_COLORS[int(np.searchsorted(LEVELS, ratio))]
-            axes.add_patch(
-                Rectangle((column - 0.48, row - 0.46), 0.96, 0.92, facecolor=ground, edgecolor="none")
-            )
-            shown = f"{ratio:.1f}" if ratio < 9.95 else f"{ratio:.0f}" if ratio < 999.5 else ">999"
-            axes.text(column, row, shown, ha="center", va="center", fontsize=8, color=ink)
-            if line.sure is not None and line.sure[column]:
-                axes.plot(column + 0.38, row - 0.3, "o", color=ink, markersize=2.6)
-    axes.set_xticks(
-        range(len(panel.series[0].worlds)), panel.series[0].worlds, rotation=40, ha="left", fontsize=8
-    )
+    """Agents against worlds: the ratio as colour and number, and a dot where the difference is sure."""
+    rows, columns = _sides(panel)
+    turned = len(rows) != len(panel.series) or rows is panel.series[0].worlds
+    for number, line in enumerate(panel.series):
+        for place, ratio in enumerate(line.y):
+            if np.isfinite(ratio):
+                at = (number, place) if turned else (place, number)
+                _square(axes, at, float(ratio), line.sure is not None and bool(line.sure[place]))
+    axes.set_xticks(range(len(columns)), columns, rotation=40, ha="left", fontsize=8)
     axes.xaxis.tick_top()
-    axes.set_yticks(range(len(panel.series)), [line.name for line in panel.series], fontsize=9)
-    axes.set_xlim(-0.5, len(panel.series[0].worlds) - 0.5)
-    axes.set_ylim(len(panel.series) - 0.5, -0.5)
+    axes.set_yticks(range(len(rows)), rows, fontsize=9)
+    axes.set_xlim(-0.5, len(columns) - 0.5)
+    axes.set_ylim(len(rows) - 0.5, -0.5)
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)
+
+
+def _square(axes: Axes, at: tuple[int, int], ratio: float, sure: bool) -> None:
+    from matplotlib.patches import Rectangle
+
+    ground, ink = LEVEL_COLORS[int(np.searchsorted(LEVELS, ratio))]
+    column, row = at
+    axes.add_patch(Rectangle((column - 0.48, row - 0.46), 0.96, 0.92, facecolor=ground, edgecolor="none"))
+    shown = f"{ratio:.1f}" if ratio < 9.95 else f"{ratio:.0f}" if ratio < 999.5 else ">999"
+    axes.text(column, row, shown, ha="center", va="center", fontsize=8, color=ink)
+    if sure:
+        axes.plot(column + 0.38, row - 0.3, "o", color=ink, markersize=2.6)
 
 
 def _line(axes: Axes, line: Series, style: Style, among: int) -> None:

@@ -84,7 +84,8 @@ def _cards(key: str, text: Text, worlds: Sequence[WorldRuns], listed: Sequence[T
     made = charts_across.build(worlds, [*shown, *folded], key, text.parameter)
     first = next(iter(worlds[0].agents))
     cards: list[Card] = []
-    for chart in (chart for chart in made if chart.kind in shown):
+    asked = _asked(made, shown, text)
+    for chart in asked:
         parameter = chart.panels[0].x_label if chart.kind == "parameter" else text.parameter
         question = texts.QUESTIONS[chart.kind].format(parameter=parameter, first=first)
         if not cards and text.question:
@@ -99,11 +100,20 @@ def _cards(key: str, text: Text, worlds: Sequence[WorldRuns], listed: Sequence[T
             told = answers.ranking(worlds, agents)
             cards.append(Card(f"{key}-{name}", question, told, group))
     lead = cards[0] if cards else Card(key, text.title, answers.regret(worlds), None)
-    told = (f"{text.title}: {answers.tails(worlds)}", answers.beside_the_paper(worlds))
-    notes = [note for note in told if note]
-    more = [chart for chart in made if chart.kind in folded]
+    known = (f"{text.title}: {answers.tails(worlds)}", answers.beside_the_paper(worlds))
+    notes = [note for note in known if note]
+    more = [chart for chart in made if chart not in asked]
     whole = Card(key, lead.question, lead.answer, lead.chart, text.lead, notes, more, listed)
     return [whole, *cards[1:]]
+
+
+def _asked(made: Sequence[Chart], shown: Sequence[str], text: Text) -> list[Chart]:
+    """The charts with a card of their own; where a parameter was chosen, its first sweep alone."""
+    found = [chart for chart in made if chart.kind in shown]
+    if text.parameter is None:
+        return found
+    first = next((chart for chart in found if chart.kind == "parameter"), None)
+    return [chart for chart in found if chart.kind != "parameter" or chart is first]
 
 
 # Tables

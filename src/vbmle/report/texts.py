@@ -85,8 +85,8 @@ TEXTS: dict[str, Text] = {
     "growth": Text(
         "Growth with T and d",
         "How does regret grow with d?",
-        "Long runs, on the hypercube and on random networks; the same with d from 2 on. Most plan only when what is known "
-        "has doubled, which is checked against planning in every step where both can run.",
+        "Long runs, on the hypercube and on random networks; the same with d from 2 on. Most plan only when what is "
+        "known has doubled, which is checked against planning in every step where both can run.",
         cards=("parameter",),
         parameter="dimension",
         first=False,

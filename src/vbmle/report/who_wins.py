@@ -121,7 +121,9 @@ def chart(sections: Sequence[Section]) -> Chart | None:
     for agent in leaders.order([world for _, world in columns]):
         ratios = np.array([places[agent].ratio if agent in places else np.nan for places in found])
         sure = np.array([float(agent in places and places[agent].sure) for places in found])
-        series.append(Series(agent, agent, np.arange(len(labels)) * 1.0, ratios, worlds=labels, sure=sure))
+        series.append(
+            Series(agent, agent, np.arange(len(labels), dtype=np.float64), ratios, worlds=labels, sure=sure)
+        )
     panel = Panel("matrix", "", "", "", series)
     note = "A number is mean regret over that of the best agent in the same world; a dot marks what surely loses more."
     caption = (

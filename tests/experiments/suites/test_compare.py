@@ -94,11 +94,11 @@ def test_what_is_said_of_known_records(tmp_path: Path):
     for _, worlds in WORLDS.values():
         for label in worlds:
             assert f"**{label}**" in page
-    worlds = world_runs.by_world(load(tmp_path)[0])
-    drawn = charts_tuned.build(worlds, "compare")
+    runs = world_runs.by_world(load(tmp_path)[0])
+    drawn = charts_tuned.build(runs, "compare")
     assert drawn is not None
     rows = {(line.agent, line.faint): float(line.x[0]) for line in drawn.panels[0].series}
-    untuned, tuned = (worlds[0].agents[label].final.mean() for label in ("UCLK", "UCLK" + SUFFIX))
+    untuned, tuned = (runs[0].agents[label].final.mean() for label in ("UCLK", "UCLK" + SUFFIX))
     assert (rows["UCLK", True], rows["UCLK", False]) == (untuned, tuned)
     assert drawn.panels[0].series[0].agent == "UCLK"  # tuned, it lost least
     table = (tmp_path / "tables" / "comparison.csv").read_text().splitlines()

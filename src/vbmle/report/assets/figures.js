@@ -151,7 +151,7 @@ window.figures = (function () {
     const xaxis = panel.xScale === "log" ? { type: "log", dtick: points ? undefined : 1 } : { type: "linear" };
     const ticks = Array.from(new Set(series.flatMap((s) => s.at))).sort((a, b) => a - b);
     if (points && ticks.length <= 8) Object.assign(xaxis, { tickvals: ticks, ticktext: ticks.map(show) });
-    return { traces: traces, xaxis: xaxis, yaxis: up.axis, height: 230 };
+    return { traces: traces, xaxis: xaxis, yaxis: up.axis, height: 210 };
   }
 
   function rows(panel, series, colors) {

@@ -88,6 +88,8 @@
     current.setAttribute("aria-current", "true");
     const bar = current.closest("ol");
     if (bar.scrollWidth > bar.clientWidth) bar.scrollLeft = current.offsetLeft - bar.offsetLeft - 40;
+    const side = current.closest("aside"), place = current.offsetTop;
+    if (place < side.scrollTop || place + 40 > side.scrollTop + side.clientHeight) side.scrollTop = place - 0.5 * side.clientHeight;
   }
   /* A link into something folded opens it. */
   function unfold() {
