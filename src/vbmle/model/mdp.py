@@ -219,7 +219,7 @@ class LinearMixtureMDP:
     ) -> Self:
         """A mix of d known base models: P_theta = sum_k theta_k models[k]; one of them where domain="vertices".
 
-        Each model is an (S, A, S) array, or a SciPy sparse (S*A, S) array whose row s*A + a holds the pair
+        Each model is an (S, A, S) array, or a SciPy sparse (S*A, S) array whose row `s * A + a` holds the pair
         (s, a); sparse models stay sparse throughout. A dict of models gives them names (`names.models`). Rows that miss
         1 by less than 1e-4 are divided by their sum, with a warning; renormalise="error" refuses them, "any" takes all.
         """
