@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -178,10 +179,11 @@ class Local:
             assert (await self.post("observations", told, loop)).status == 200
 
     async def rest(self) -> None:
-        """Wait until every agent has learnt from everything."""
+        """Wait until every agent has learnt from everything, and that is on disk."""
         async with asyncio.timeout(PATIENCE):
             while not all(controller.solves.idle for controller in self.service.loops.values()):
                 await asyncio.sleep(0.001)
+            await self.service.log.settled()
 
 
 def served(
@@ -197,7 +199,8 @@ def served(
         finally:
             await service.close(keep=False)
 
-    return asyncio.run(run())
+    with ThreadPoolExecutor(1) as thread:  # a browser may have this one's event loop
+        return thread.submit(lambda: asyncio.run(run())).result()
 
 
 LAUNCH = """

@@ -101,7 +101,7 @@ def test_pages_name_only_what_exists(page: Path):
     text = page.read_text()
     assert [name for name in re.findall(r"`(vbmle(?:\.\w+)+)\b", text) if not is_there(name)] == []
     files = re.findall(
-        r"\b((?:src|tests|examples|core|vbmle|agents|estimation|planning)/[\w/.-]+\.\w+)", text
+        r"\b((?:src|tests|examples|core|vbmle|agents|estimation|planning)/[\w/.-]+\.(?:py|cpp|hpp|h)\b)", text
     )
     homes = [DOCS.parent / folder for folder in ("", "src", "src/vbmle")]
     assert [name for name in files if not any((home / name).exists() for home in homes)] == []

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from vbmle.estimation.counts import TransitionCounts
     from vbmle.estimation.likelihood import Estimate, log_likelihood, maximum_likelihood, value_biased
     from vbmle.gym import Drive, PolicyPlayer, WorldEnv, drive
+    from vbmle.model.drifting_world import DriftingWorld
     from vbmle.model.from_files import models_from_logs, models_from_npz, models_from_table, read_log
     from vbmle.model.mdp import LinearMixtureMDP
     from vbmle.model.world import World
@@ -43,6 +44,7 @@ _HOME = {
     "Belief": "vbmle.agents.belief",
     "Client": "vbmle.serve.client",
     "Drive": "vbmle.gym",
+    "DriftingWorld": "vbmle.model.drifting_world",
     "Estimate": "vbmle.estimation.likelihood",
     "FeelGoodSampling": "vbmle.agents.feel_good",
     "History": "vbmle.simulation",
@@ -98,6 +100,7 @@ __all__ = [
     "ApproximateVBMLE",
     "Belief",
     "Client",
+    "DriftingWorld",
     "Drive",
     "Estimate",
     "FeelGoodSampling",

@@ -108,7 +108,13 @@ class WorldEnv(gymnasium.Env[Any, Any]):
         self.action_space = gymnasium.spaces.Discrete(world.mdp.num_actions)
         self._rewards = rewards(world.mdp)
         self._state = -1  # reset comes first
+        self._steps = 0
         self._last = ""
+
+    @property
+    def now(self) -> World:
+        """The world of the step that comes next: another one after a while, where the mix drifts."""
+        return self.world.at(self._steps)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -123,6 +129,7 @@ class WorldEnv(gymnasium.Env[Any, Any]):
                 validation.one_of("options['theta']", wanted, ("random",))
                 wanted = random_theta(mdp, self.np_random)
             self.world = World(mdp, wanted)
+        self._steps = 0
         self._state = self.world.first_state(float(self.np_random.random()))
         self._last = ""
         return self._state, self._info()
@@ -147,7 +154,8 @@ class WorldEnv(gymnasium.Env[Any, Any]):
             raise ValueError(
                 f"the action of {mdp.names.pair(state, action)} is not allowed; see info['action_mask']"
             )
-        self._state = self.world.next_state(state, action, float(self.np_random.random()))
+        self._state = self.now.next_state(state, action, float(self.np_random.random()))
+        self._steps += 1
         reward = float(self._rewards[mdp.transitions.find(state, action, self._state)])
         self._last = f"state {state}, action {action}, reward {reward:g}, "
         return self._state, reward, False, False, self._info()

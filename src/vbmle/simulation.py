@@ -3,7 +3,8 @@
     R(T) = sum_{t <= T} [ V*(s_t; theta*) - V^{pi_t}(s_t; theta*) ],
 
 where pi_t is the stationary policy in force at t. Both values are exact, so this is pseudo-regret: no
-sampling noise but that of the path.
+sampling noise but that of the path. Where the truth changes (`vbmle.DriftingWorld`), theta*_t of step t takes the
+place of theta*: regret is against the moving optimum, the policy that is best if nothing changed any more.
 
 Chance enters through one uniform number per step, drawn from the seed alone: agents that run with the
 same seed in the same world are paired, and a longer run begins like a shorter one.
@@ -135,14 +136,19 @@ def simulate(
     """
     _require_kinds(agent, world)
     horizon = validation.positive_integer("horizon", horizon)
-    keep = _recorders(agent, world, record)
+    here = world.at(0)
+    keep = _recorders(agent, lambda: here.theta, record)
     uniforms = _uniforms(seed, horizon + 1)
-    loss = _loss(world)
+    loss = _loss(here)
+    losses_in = {id(here): loss}
     path = np.empty((3, horizon), dtype=np.int64)
     losses, seconds = np.empty(horizon), np.empty(horizon)
     kept: dict[str, list[Any]] = {name: [] for name in keep}
     state, masked = world.first_state(uniforms[0]), not world.mdp.allowed.all()
     for t in range(horizon):
+        if here is not world.at(t):
+            here = world.at(t)
+            loss = losses_in[id(here)] = losses_in.get(id(here)) or _loss(here)
         start = perf_counter()
         action = agent.act(state)
         acted = perf_counter()
@@ -153,7 +159,7 @@ def simulate(
                 f"{type(agent).__name__} takes an action that is not allowed, {where}, in step {t + 1}"
             )
         losses[t] = loss(_key(agent))[state]
-        next_state = world.next_state(state, action, uniforms[t + 1])
+        next_state = here.next_state(state, action, uniforms[t + 1])
         for name, value in keep.items():
             kept[name].append(value())
         resumed = perf_counter()
@@ -214,7 +220,9 @@ def earned(world: World, history: History) -> Floats:
     return values[[find(int(s), int(a), int(to)) for s, a, to in steps]]
 
 
-def _recorders(agent: Any, world: World, record: Collection[str]) -> dict[str, Callable[[], Any]]:
+def _recorders(
+    agent: Any, truth: Callable[[], Floats], record: Collection[str]
+) -> dict[str, Callable[[], Any]]:
     """What is kept of every step, by the name of the field: a function that looks at the agent."""
     for name in [record] if isinstance(record, str) else record:
         validation.one_of("record", name, RECORDABLE)
@@ -226,7 +234,7 @@ def _recorders(agent: Any, world: World, record: Collection[str]) -> dict[str, C
     if "distance" in record:
 
         def squared(thetas: Any) -> Floats:
-            return np.asarray(((np.asarray(thetas) - world.theta) ** 2).sum(axis=-1))
+            return np.asarray(((np.asarray(thetas) - truth()) ** 2).sum(axis=-1))
 
         if hasattr(agent, "thetas"):
             found["distance"] = lambda: squared(agent.thetas).min()

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import tempfile
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
@@ -283,12 +284,8 @@ def example_models() -> dict[str, World]:
         "p_min on the simplex": World(
             LinearMixtureMDP.from_models([a, b, c], _reward(4, 2), 0.9, p_min=0.03), simplex
         ),
-        "duplicated base model": World(
-            LinearMixtureMDP.from_models([a, b, b], half, 0.9, domain="polytope"), simplex
-        ),
-        "duplicated base model on the simplex": World(
-            LinearMixtureMDP.from_models([a, b, b], half, 0.9), simplex
-        ),
+        "duplicated base model": _twins(a, b, half, "polytope", simplex),
+        "duplicated base model on the simplex": _twins(a, b, half, "simplex", simplex),
         "raw one-hot features": _one_hot(3, 2),
         "raw one-hot features, sparse": _one_hot(5, 3),
         "bilinear": _bilinear(),
@@ -321,6 +318,13 @@ def _sparse_mixture() -> World:
         for drift in drifts
     ]
     return World(LinearMixtureMDP.from_models(models, _reward(6, 2), 0.9), [0.2, 0.5, 0.3])
+
+
+def _twins(a: Floats, b: Floats, reward: Floats, domain: str, theta: Any) -> World:
+    """The second base model twice, of which users are warned."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        return World(LinearMixtureMDP.from_models([a, b, b], reward, 0.9, domain=domain), theta)
 
 
 def _single_point() -> World:

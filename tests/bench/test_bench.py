@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import math
+import sqlite3
 import subprocess
 import sys
 import time
@@ -24,6 +25,7 @@ from vbmle.bench import (
     paper_world,
     rivals,
     scaling,
+    service_load,
     stopwatch,
     tabular_steps,
 )
@@ -230,6 +232,35 @@ def test_the_page_shows_the_same(tmp_path: Path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["bench.csv", "bench.json", "bench.md"]
 
 
+def test_the_load_is_what_clients_saw_over_the_time_it_took():
+    """Figures of two runs that were made up: 4000 pairs in 2 s, and latencies of 1 to 100 ms."""
+    busy = service_load.Tally(4000, [0.001 * k for k in range(1, 101)], 40, 100, 2.0, 8_000_000)
+    paced = service_load.Tally(200, [0.051] * 100, 10, 50, 1.0, 100_000)
+    found = {(row.measure, row.case): row for row in service_load.rows(700.0, busy, paced)}
+    pairs = found["decision-observation pairs", service_load.BUSY]
+    assert (pairs.value, pairs.verdict, pairs.figure) == (2000.0, MET, "2000 /s")
+    assert pairs.details == {"solves": 20.0, "bytes_per_pair": 2000.0}
+    latency = found["decisions, 99th percentile", service_load.BUSY]
+    assert latency.value == pytest.approx(99.01)
+    assert (latency.verdict, found["decisions, 99th percentile", service_load.PACED].verdict) == (
+        REPORTED,
+        MISSED,
+    )
+    assert found["commits, each with one fsync", service_load.BUSY].value == 50.0
+
+
+def test_the_load_is_served_and_every_pair_is_kept(tmp_path: Path):
+    worlds = [service_load.four_states()] * service_load.LOOPS
+    tally = service_load.run(tmp_path / "folder", worlds, seconds=0.2)
+    assert tally.pairs >= service_load.CLIENTS
+    assert len(tally.decisions) == tally.pairs
+    kept = sqlite3.connect(tmp_path / "folder" / "events.db")
+    (count,) = kept.execute("SELECT count(*) FROM events WHERE kind = 'observed'").fetchone()
+    kept.close()
+    assert count == tally.pairs
+    assert 0 < tally.commits < 2 * tally.pairs, "requests share commits"
+
+
 def test_a_row_needs_a_known_unit():
     with pytest.raises(ValueError, match="unit is 'furlongs'"):
         Row("", "", "", 1.0, "furlongs")
@@ -274,14 +305,15 @@ def test_the_quick_bench_is_complete(quick: tuple[Path, str, str]):
             discounts,
             large_models,
             certificates,
+            service_load,
         )
     }
     aimed = [(row["measure"], row["case"]) for row in rows if row["target"]]
     # 3 measures with a target at every size; 2 tabular, time, certificates, 2 outside the core;
     # UCLK at two sizes against cvxpy, and two at (15,4); an update and its memory on two domains, planning at
-    # 1 + 2 * 4 sizes; the first decision of every agent in models of three kinds.
+    # 1 + 2 * 4 sizes; the first decision of every agent in models of three kinds; two of the service under load.
     first = len(catalogue.agents()) * len(discounts.KINDS)
-    assert len(aimed) == len(set(aimed)) == 3 * 4 + 2 + 1 + 1 + 2 + 2 + 2 + 2 * 2 + 1 + 2 * 4 + first
+    assert len(aimed) == len(set(aimed)) == 3 * 4 + 2 + 1 + 1 + 2 + 2 + 2 + 2 * 2 + 1 + 2 * 4 + first + 2
     for name in (*catalogue.agents(), "UCLK, every step"):
         assert sum(row["measure"].startswith(f"{name}: a step, in multiples") for row in rows) == len(
             rivals.STEPS

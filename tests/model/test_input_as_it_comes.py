@@ -89,6 +89,17 @@ def test_models_by_name(tmp_path: Path):
         ),
         (lambda: untyped.VBMLE.load(MDP, "agent.npz"), r"swapped; it needs VBMLE\.load\(path, mdp\)"),
         (lambda: untyped.VBMLE.load("agent.npz", WORLD), r"VBMLE\.load needs a LinearMixtureMDP"),
+        (
+            lambda: untyped.VBMLE(MDP).observe(0, 1, 0.5, 2),
+            r"observe\(0, 1, 0\.5, 2\) gives VBMLE 4 values; it needs \(state, action, next_state\) and no reward",
+        ),
+        (lambda: untyped.UCLK(MDP).observe(0, 1, 0.5, 2), "gives UCLK 4 values"),
+        (
+            lambda: untyped.QLearning(MDP).observe(0, 1, 2, reward=0.5),
+            r"reward=0\.5\) gives QLearning 4 values",
+        ),
+        (lambda: untyped.Random(MDP).observe(0, 1, 0.5, 2), "gives Random 4 values"),
+        (lambda: untyped.Oracle(MDP, [0.5, 0.5]).observe(0, 1, 0.5, 2), "gives Oracle 4 values"),
     ],
 )
 def test_mix_ups_are_said_in_one_line(mixed_up: Callable[[], Any], message: str):

@@ -9,7 +9,8 @@ import polars
 import pytest
 from serving import DEPOT, NPZ, Hands, Local, served
 
-from vbmle import TransitionCounts, plan
+from vbmle import TransitionCounts, plan, recommended
+from vbmle.serve.learner import agent_bytes
 from vbmle.serve.npz import npz_bytes
 from vbmle.worlds import riverswim
 
@@ -241,13 +242,21 @@ def test_an_impossible_outcome_is_refused_and_remembered_once(tmp_path: Path):
         told = {"decision_id": answer["decision_id"], "next_state": 3}
         refused = [await local.post("observations", told) for _ in range(2)]
         assert [one.status for one in refused] == [422, 422]
-        assert "(s=0, a=0, s'=3) has probability 0" in refused[0].body["error"]
+        assert "impossible that action 0 in state 0 leads to state 3" in refused[0].body["error"]
         assert refused[0].body == refused[1].body
         state = local.service.loops["depot"].state
         assert (state.refusals, state.observations, len(state.pending)) == (1, 0, 1)
         assert (await local.ask("GET", "/v1/loops/depot")).body["verdict"]["level"] == "stop"
         told["next_state"] = 2  # the report was wrong, and is corrected
         assert (await local.post("observations", told)).body["recorded"] == 1
+        await local.rest()
+        body = (await local.ask("GET", "/v1/loops/depot")).body
+        assert (body["verdict"]["level"], body["refused"]) == ("learning", 1)
+        answer = await local.decide(0, "r2", allowed=[0])
+        await local.post("observations", {"decision_id": answer["decision_id"], "next_state": 3})
+        assert (await local.ask("GET", "/v1/loops/depot")).body["verdict"]["level"] == "stop"
+        await local.post("cancel", {"decision_id": answer["decision_id"]})
+        assert (await local.ask("GET", "/v1/loops/depot")).body["verdict"]["level"] == "learning"
 
     served(tmp_path, test)
 
@@ -287,6 +296,44 @@ def test_models_and_loops_can_be_put_again_but_not_otherwise(tmp_path: Path):
         assert sorted(answer.status for answer in both) == [200, 200, 201]
 
     served(tmp_path, test)
+
+
+def test_a_loop_without_a_named_agent_has_the_recommended_one(tmp_path: Path):
+    async def test(local: Local) -> None:
+        await local.ask("PUT", "/v1/models/depot", content=NPZ)
+        made = await local.ask("PUT", "/v1/loops/depot", {"model": "depot"})
+        agent = recommended(DEPOT.mdp)
+        assert (made.status, made.body["agent"]) == (201, type(agent).__name__)
+        agent.act(int(DEPOT.mdp.initial.argmax()))
+        assert agent_bytes(local.service.loops["depot"].solves.learner.agent) == agent_bytes(agent)
+        for body, status in (({}, 200), ({"agent": made.body["agent"]}, 200), ({"agent": "VBMLE"}, 409)):
+            assert (await local.ask("PUT", "/v1/loops/depot", {"model": "depot", **body})).status == status
+        named = {"model": "depot", "agent": "VBMLE"}
+        assert (await local.ask("PUT", "/v1/loops/named", named)).status == 201
+        assert (await local.ask("PUT", "/v1/loops/named", {"model": "depot"})).status == 409
+
+    served(tmp_path, test)
+
+
+def test_a_loop_that_has_gone_quiet_is_to_be_watched(tmp_path: Path):
+    clock = Hands()
+
+    async def test(local: Local) -> None:
+        await local.make()
+        for number in range(20):
+            await local.play(1, prefix=f"p{number}", seed=number)
+            clock.pass_by(60.0)
+        await local.rest()
+        clock.pass_by(86000.0 - 60.0)
+        assert (await local.ask("GET", "/v1/loops/depot")).body["verdict"]["level"] == "learning"
+        clock.pass_by(2 * 86400.0)
+        verdict = (await local.ask("GET", "/v1/loops/depot")).body["verdict"]
+        assert (verdict["level"], verdict["title"]) == ("watch", "It has gone quiet")
+        assert "no outcome has come for 3 days" in verdict["text"]
+        metrics = (await local.ask("GET", "/metrics")).body.decode()
+        assert 'vbmle_verdict{loop="depot"} 1.0' in metrics
+
+    served(tmp_path, test, clock)
 
 
 def test_decisions_are_answered_while_a_solve_runs(tmp_path: Path):

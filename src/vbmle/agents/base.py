@@ -16,11 +16,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from vbmle.agents.decision import Decision
+from vbmle.agents.recount import MODEL_CHANGED, places, recount
 from vbmle.agents.triggers import EveryStep, Trigger
 from vbmle.agents.tuning import Knob
 from vbmle.common import saved_checks
 from vbmle.common.files import Snapshot, field, load_npz, save_npz
 from vbmle.common.validation import Among, Ints, index, one_of
+from vbmle.estimation.change_point import RESTARTS, ChangePoint, Restart
 from vbmle.estimation.counts import ImpossibleTransition, TransitionCounts
 from vbmle.estimation.forgetting import Forget, ForgettingCounts
 from vbmle.model.mdp import LinearMixtureMDP
@@ -141,8 +143,8 @@ class Agent(ABC):
         return state, action, next_state
 
     @abstractmethod
-    def observe(self, state: int, action: int, next_state: int) -> None:
-        """Learn from one transition."""
+    def observe(self, state: int, action: int, next_state: int, *more: Any, **named: Any) -> None:
+        """Learn from one transition. Rewards are known: what else is given is refused in one line."""
 
     def observe_many(self, states: ArrayLike, actions: ArrayLike, next_states: ArrayLike) -> Ints | None:
         """Learn from logged transitions, in their order: the same as observing them one by one."""
@@ -281,12 +283,26 @@ class Agent(ABC):
             "settings": kept,
             "functions": functions,
             "widened": self._wide,
+            "shape": [self.mdp.num_states, self.mdp.num_actions],
         }
-        save_npz(path, {"meta": np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8), **self.snapshot()})
+        where = {"where": places(self.counts)} if isinstance(self, ModelAgent) else {}
+        text = np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8)
+        save_npz(path, {"meta": text, **where, **self.snapshot()})
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], mdp: LinearMixtureMDP, **functions: Any) -> Self:
-        """Rebuild a saved agent on the same model; settings that are functions must be given again by name."""
+    def load(
+        cls,
+        path: str | os.PathLike[str],
+        mdp: LinearMixtureMDP,
+        model_changed: Annotated[str, Among(MODEL_CHANGED)] = "refuse",
+        **functions: Any,
+    ) -> Self:
+        """Rebuild a saved agent on the same model; settings that are functions must be given again by name.
+
+        model_changed: what to do where the model is another one, say with a corrected reward. "refuse" it, or
+        "recount": what was counted carries over, for agents that learn from counts (`vbmle.agents.recount`).
+        """
+        one_of("model_changed", model_changed, MODEL_CHANGED)
         if isinstance(path, LinearMixtureMDP):
             raise ValueError(f"the arguments of load are swapped; it needs {cls.__name__}.load(path, mdp)")
         _require_model(f"{cls.__name__}.load", mdp)
@@ -300,8 +316,17 @@ class Agent(ABC):
             raise ValueError(f"{path} is a damaged agent file: {error}") from error
         if kind != cls.__name__:
             raise ValueError(f"{path} holds a {kind[:40]}; load it with {kind[:40]}.load")
-        if model != mdp.fingerprint():
+        changed, where = model != mdp.fingerprint(), snapshot.pop("where", None)
+        if changed and model_changed == "refuse":
             raise ValueError(f"{path} was saved on another model ({model[:40]}, not {mdp.fingerprint()})")
+        if changed and not _learns_from_counts(cls):
+            raise ValueError(f"{kind} learns from more than counts; model_changed='recount' is not for it")
+        shape = [mdp.num_states, mdp.num_actions]
+        if changed and (where is None or meta.get("shape") != shape):
+            rule = (
+                "it needs a file that says (states, actions) of the model it was saved on, and the same now"
+            )
+            raise ValueError(f"{path} cannot be recounted on (states, actions) = {tuple(shape)}; {rule}")
         missing = [str(name)[:40] for name in given_again if name not in functions]
         if missing:
             raise ValueError(
@@ -314,10 +339,29 @@ class Agent(ABC):
         try:
             agent = cls(widened(mdp, wide) if wide else mdp, **settings, **functions)
             agent._given, agent._wide = mdp, wide
-            agent.restore(snapshot)
+            if changed and where is not None and isinstance(agent, ModelAgent):
+                recount(agent, snapshot, where)
+            else:
+                agent.restore(snapshot)
+        except ImpossibleTransition as error:
+            raise ImpossibleTransition(f"{path}: {error}") from error
         except (KeyError, ValueError, TypeError, ArithmeticError, MemoryError) as error:
             raise ValueError(f"{path} is a damaged agent file: {error}") from error
         return agent
+
+
+def _learns_from_counts(cls: type[Agent]) -> bool:
+    """Whether counts are all that observations leave behind."""
+    return issubclass(cls, ModelAgent) and cls.observe is ModelAgent.observe
+
+
+def refuse_more(agent: object, *given: Any, **named: Any) -> None:
+    """Refuse what `observe` has no use for, most likely a reward, in one line."""
+    shown = ", ".join([*map(repr, given), *(f"{name}={value!r}" for name, value in named.items())])
+    raise ValueError(
+        f"observe({shown}) gives {type(agent).__name__} {len(given) + len(named)} values; it needs "
+        "(state, action, next_state) and no reward, which the model knows"
+    )
 
 
 def _require_model(name: str, mdp: object) -> None:
@@ -357,6 +401,9 @@ class ModelAgent(Agent):
 
     forget: a half-life in steps, or {"window": steps}: what is older weighs less, or nothing
     (`vbmle.estimation.forgetting`), for a mix that drifts. Decisions are due at least four times in that time.
+
+    restart: "on-alarm" forgets all observations before a change of theta when a test finds one
+    (`vbmle.estimation.change_point`), for a mix that jumps; `restarts` says when that was.
     """
 
     saved: ClassVar[tuple[str, ...]] = ("decisions", "_decided")
@@ -371,17 +418,26 @@ class ModelAgent(Agent):
         mdp: LinearMixtureMDP,
         on_impossible: OnImpossible = "raise",
         forget: Forget = None,
+        restart: Restart = None,
         **settings: Any,
     ) -> None:
         one_of("on_impossible", on_impossible, ON_IMPOSSIBLE)
+        if restart is not None:
+            one_of("restart", restart, RESTARTS)
         # Only what a subclass handed over is among its settings: one that knows neither can still be rebuilt.
-        own = {"on_impossible": (on_impossible, "raise"), "forget": (forget, None)}
+        own = {
+            "on_impossible": (on_impossible, "raise"),
+            "forget": (forget, None),
+            "restart": (restart, None),
+        }
         given = {name: value for name, (value, default) in own.items() if value != default}
         super().__init__(mdp, **given, **settings)
         self._on_impossible = on_impossible
         self.counts = TransitionCounts(mdp) if forget is None else ForgettingCounts(mdp, forget)
         self._trigger: Trigger = EveryStep()
         self._decided = -1  # the state decided for since the last observation
+        self._watch = ChangePoint(mdp) if restart else None
+        self._alarm = False
 
     @abstractmethod
     def _decide(self, state: int) -> None:
@@ -402,10 +458,15 @@ class ModelAgent(Agent):
             self._decided = state
         return int(self.policy[state])  # checked already: this is the hot path
 
-    def observe(self, state: int, action: int, next_state: int) -> None:
+    def observe(self, state: int, action: int, next_state: int, *more: Any, **named: Any) -> None:
+        if more or named:
+            refuse_more(self, state, action, next_state, *more, **named)
         try:
-            self._trigger.seen(self.counts.add(state, action, next_state))
+            seen = self.counts.add(state, action, next_state)
+            self._trigger.seen(seen)
             self._decided = -1
+            if self._watch and self._watch.seen(seen):
+                self._start_anew()
         except ImpossibleTransition:
             if self._on_impossible == "raise":
                 raise
@@ -427,15 +488,45 @@ class ModelAgent(Agent):
         else:
             self.counts.skip(s, a, to)
             found = found[found >= 0]
-        if len(found):
-            self._trigger.seen_many(self.counts.add_found(found))
-            self._decided = -1
+        while len(found):
+            now = found if self._watch is None else found[: self._until_alarm(found)]
+            self._trigger.seen_many(self.counts.add_found(now))
+            self._decided, found = -1, found[len(now) :]
+            if self._alarm:
+                self._start_anew()
         return odd
+
+    @property
+    def restarts(self) -> list[int]:
+        """After how many observations it has started anew (restart="on-alarm")."""
+        return [] if self._watch is None else list(self._watch.restarts)
+
+    def _until_alarm(self, found: Ints) -> int:
+        """How many of those transitions the watch takes before it alarms, that one included; all, where it does not."""
+        watch = self._watch
+        assert watch is not None
+        for i, transition in enumerate(found.tolist()):
+            if watch.seen(transition):
+                self._alarm = True
+                return i + 1
+        return len(found)
+
+    def _start_anew(self) -> None:
+        """Forget all that was observed before the mix changed."""
+        given, wide, watch, decisions = self._given, self._wide, self._watch, self.decisions
+        assert watch is not None
+        kept = watch.restart()
+        type(self).__init__(self, self.mdp, **self.settings)
+        self._given, self._wide, self._watch, self.decisions = given, wide, watch, decisions
+        if len(kept):
+            self._trigger.seen_many(self.counts.add_found(kept))
 
     def _widen(self, pairs: Ints) -> None:
         """Go on with a model that gives those pairs a small chance of anything, and with all that was counted."""
-        given, wide = self._given, sorted({*self._wide, *pairs.tolist()})
+        given, wide, watch = self._given, sorted({*self._wide, *pairs.tolist()}), self._watch
         counts, decisions = self.counts, self.decisions
         type(self).__init__(self, widened(given, wide), **self.settings)
+        if self._watch and watch:  # it looks for changes from here on
+            self._watch.steps, self._watch.restarts = watch.steps, watch.restarts
         self._given, self._wide, self.decisions = given, wide, decisions
         self._trigger.seen_many(self.counts.continue_from(counts))

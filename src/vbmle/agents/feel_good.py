@@ -21,6 +21,7 @@ from vbmle.agents.informed_vbmle import reward_range
 from vbmle.agents.posterior import MOST_DRAWS, MOST_THINNING, Sampler, sampler_for
 from vbmle.agents.triggers import UPDATES, EveryObservation, InformationGrown, Update
 from vbmle.common.validation import Floats, Ints, at_most, index, non_negative, one_of
+from vbmle.estimation.change_point import Restart
 from vbmle.estimation.forgetting import Forget
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.planning.planner import make_planner
@@ -50,6 +51,8 @@ class FeelGoodSampling(ModelAgent):
         from it, or give its pair (s, a) a small chance of anything from then on.
     forget : float or {"window": int}, optional
         How old observations fade: a half-life in steps, or a window of the last ones. By default none is forgotten.
+    restart : {"on-alarm"}, optional
+        Forget everything from before a change of theta when a test finds one. By default there is no such test.
 
     Raises
     ------
@@ -78,6 +81,7 @@ class FeelGoodSampling(ModelAgent):
         seed: int = 0,
         on_impossible: OnImpossible = "raise",
         forget: Forget = None,
+        restart: Restart = None,
     ) -> None:
         require_convex(type(self).__name__, mdp)
         super().__init__(
@@ -89,6 +93,7 @@ class FeelGoodSampling(ModelAgent):
             seed=index("seed", seed, 2**63),
             on_impossible=on_impossible,
             forget=forget,
+            restart=restart,
         )
         self._sampler: Sampler = sampler_for(mdp, thinning)
         self._trigger = InformationGrown(mdp, ridge=1.0) if update == "doubling" else EveryObservation()

@@ -21,6 +21,7 @@ from vbmle.agents.decision import Decision
 from vbmle.agents.information_ratio import PosteriorDraws
 from vbmle.agents.posterior import MOST_DRAWS, MOST_THINNING
 from vbmle.common.validation import Ints, at_most, index, positive_integer
+from vbmle.estimation.change_point import Restart
 from vbmle.estimation.forgetting import Forget
 from vbmle.model.mdp import LinearMixtureMDP
 
@@ -50,6 +51,8 @@ class InformationDirected(ModelAgent):
         from it, or give its pair (s, a) a small chance of anything from then on.
     forget : float or {"window": int}, optional
         How old observations fade: a half-life in steps, or a window of the last ones. By default none is forgotten.
+    restart : {"on-alarm"}, optional
+        Forget everything from before a change of theta when a test finds one. By default there is no such test.
 
     Raises
     ------
@@ -78,6 +81,7 @@ class InformationDirected(ModelAgent):
         seed: int = 0,
         on_impossible: OnImpossible = "raise",
         forget: Forget = None,
+        restart: Restart = None,
     ) -> None:
         require_convex(type(self).__name__, mdp)
         super().__init__(
@@ -89,6 +93,7 @@ class InformationDirected(ModelAgent):
             seed=index("seed", seed, 2**63),
             on_impossible=on_impossible,
             forget=forget,
+            restart=restart,
         )
         self._draws = PosteriorDraws(mdp, draws, fresh, thinning, seed)
         self._policy: Ints = mdp.allowed.argmax(axis=1)  # the first allowed action

@@ -47,6 +47,7 @@ from vbmle.common.validation import (
     positive_integer,
 )
 from vbmle.estimation.candidates import make_solver
+from vbmle.estimation.change_point import Restart
 from vbmle.estimation.forgetting import Forget
 from vbmle.estimation.maximiser import make_objective
 from vbmle.model.mdp import LinearMixtureMDP
@@ -109,6 +110,8 @@ class InformedVBMLE(ModelAgent):
         from it, or give its pair (s, a) a small chance of anything from then on.
     forget : float or {"window": int}, optional
         How old observations fade: a half-life in steps, or a window of the last ones. By default none is forgotten.
+    restart : {"on-alarm"}, optional
+        Forget everything from before a change of theta when a test finds one. By default there is no such test.
 
     Raises
     ------
@@ -139,6 +142,7 @@ class InformedVBMLE(ModelAgent):
         seed: int = 0,
         on_impossible: OnImpossible = "raise",
         forget: Forget = None,
+        restart: Restart = None,
     ) -> None:
         weights = [non_negative(f"multiples[{k}]", c) for k, c in enumerate(multiples)]
         if not weights:
@@ -155,6 +159,7 @@ class InformedVBMLE(ModelAgent):
             seed=index("seed", seed, 2**63),
             on_impossible=on_impossible,
             forget=forget,
+            restart=restart,
         )
         self._proposers = Proposers(mdp, len(weights), seed)
         self._draws = PosteriorDraws(mdp, draws, fresh, thinning, seed)

@@ -14,6 +14,7 @@ from vbmle.agents.decision import Decision
 from vbmle.agents.tuning import Knob
 from vbmle.common.validation import Floats, Ints, non_negative
 from vbmle.estimation.candidates import make_solver
+from vbmle.estimation.change_point import Restart
 from vbmle.estimation.forgetting import Forget
 from vbmle.estimation.maximiser import make_objective
 from vbmle.model.mdp import LinearMixtureMDP
@@ -34,6 +35,8 @@ class MaximumLikelihood(ModelAgent):
         from it, or give its pair (s, a) a small chance of anything from then on.
     forget : float or {"window": int}, optional
         How old observations fade: a half-life in steps, or a window of the last ones. By default none is forgotten.
+    restart : {"on-alarm"}, optional
+        Start anew, with the observations since the change, when a test finds that the mix has changed.
 
     Raises
     ------
@@ -59,8 +62,15 @@ class MaximumLikelihood(ModelAgent):
         ridge: float = 1.0,
         on_impossible: OnImpossible = "raise",
         forget: Forget = None,
+        restart: Restart = None,
     ) -> None:
-        super().__init__(mdp, ridge=non_negative("ridge", ridge), on_impossible=on_impossible, forget=forget)
+        super().__init__(
+            mdp,
+            ridge=non_negative("ridge", ridge),
+            on_impossible=on_impossible,
+            forget=forget,
+            restart=restart,
+        )
         self._solver = make_solver(mdp)
         self._solver.plan()
         self._objective = make_objective(self.counts, self.settings["ridge"])

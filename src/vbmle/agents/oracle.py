@@ -6,9 +6,11 @@ setting `theta`; no other agent has it.
 
 from __future__ import annotations
 
+from typing import Any
+
 from numpy.typing import ArrayLike
 
-from vbmle.agents.base import Agent
+from vbmle.agents.base import Agent, refuse_more
 from vbmle.agents.decision import Decision
 from vbmle.common.validation import Floats, Ints
 from vbmle.model.mdp import LinearMixtureMDP
@@ -52,8 +54,10 @@ class Oracle(Agent):
     def policy(self) -> Ints:
         return self._plan.policy
 
-    def observe(self, state: int, action: int, next_state: int) -> None:
+    def observe(self, state: int, action: int, next_state: int, *more: Any, **named: Any) -> None:
         """There is nothing to learn."""
+        if more or named:
+            refuse_more(self, state, action, next_state, *more, **named)
         self._require_transition(state, action, next_state)
 
     def _outcome(self) -> Decision:

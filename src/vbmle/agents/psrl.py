@@ -25,6 +25,7 @@ from vbmle.agents.posterior import MOST_THINNING, Sampler, sampler_for
 from vbmle.agents.triggers import UPDATES, EveryObservation, InformationGrown, Update
 from vbmle.agents.tuning import Knob
 from vbmle.common.validation import Among, Floats, Ints, at_most, index, one_of
+from vbmle.estimation.change_point import Restart
 from vbmle.estimation.forgetting import Forget
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.planning.planner import make_planner
@@ -55,6 +56,8 @@ class PSRL(ModelAgent):
         from it, or give its pair (s, a) a small chance of anything from then on.
     forget : float or {"window": int}, optional
         How old observations fade: a half-life in steps, or a window of the last ones. By default none is forgotten.
+    restart : {"on-alarm"}, optional
+        Start anew, with the observations since the change, when a test finds that the mix has changed.
 
     Raises
     ------
@@ -82,6 +85,7 @@ class PSRL(ModelAgent):
         seed: int = 0,
         on_impossible: OnImpossible = "raise",
         forget: Forget = None,
+        restart: Restart = None,
     ) -> None:
         one_of("update", update, UPDATES)
         one_of("sampler", sampler, SAMPLERS)
@@ -94,6 +98,7 @@ class PSRL(ModelAgent):
             seed=index("seed", seed, 2**63),
             on_impossible=on_impossible,
             forget=forget,
+            restart=restart,
         )
         if sampler == "dirichlet" and on_impossible == "widen":
             raise ValueError("sampler is 'dirichlet', but a widened model is not tabular; it needs 'auto'")

@@ -17,11 +17,11 @@ that of the policy in force, exploration included; epsilon = 1 is the agent `Ran
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 
-from vbmle.agents.base import Agent
+from vbmle.agents.base import Agent, refuse_more
 from vbmle.agents.random_policy import draw_policy
 from vbmle.agents.tuning import Knob
 from vbmle.common import saved_checks
@@ -92,7 +92,9 @@ class QLearning(Agent):
     def policy(self) -> Ints:
         return self._policy
 
-    def observe(self, state: int, action: int, next_state: int) -> None:
+    def observe(self, state: int, action: int, next_state: int, *more: Any, **named: Any) -> None:
+        if more or named:
+            refuse_more(self, state, action, next_state, *more, **named)
         mdp = self.mdp
         state, action, next_state = self._numbers(state, action, next_state)
         i = self.counts.add(state, action, next_state)

@@ -7,9 +7,11 @@ random agent, and what it loses is the mean over all policies of V* - V^pi.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from vbmle.agents.base import Agent
+from vbmle.agents.base import Agent, refuse_more
 from vbmle.common.files import Snapshot
 from vbmle.common.validation import Ints, index
 from vbmle.model.mdp import LinearMixtureMDP
@@ -50,8 +52,10 @@ class Random(Agent):
     def policy(self) -> Ints:
         return self._policy
 
-    def observe(self, state: int, action: int, next_state: int) -> None:
+    def observe(self, state: int, action: int, next_state: int, *more: Any, **named: Any) -> None:
         """Nothing is learnt; the next policy is drawn."""
+        if more or named:
+            refuse_more(self, state, action, next_state, *more, **named)
         self._require_transition(state, action, next_state)
         self._steps += 1
         self._policy = self._draw()

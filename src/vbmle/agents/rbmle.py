@@ -34,6 +34,7 @@ from vbmle.common import saved_checks
 from vbmle.common.files import Snapshot
 from vbmle.common.validation import Floats, Ints, one_of
 from vbmle.core.tabular import RewardBiasedRows
+from vbmle.estimation.change_point import Restart
 from vbmle.estimation.forgetting import Forget
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.planning.planner import uses_factors
@@ -67,6 +68,8 @@ class RBMLE(ModelAgent):
         from it, or give its pair (s, a) a small chance of anything from then on.
     forget : float or {"window": int}, optional
         How old observations fade: a half-life in steps, or a window of the last ones. By default none is forgotten.
+    restart : {"on-alarm"}, optional
+        Start anew, with the observations since the change, when a test finds that the mix has changed.
 
     Raises
     ------
@@ -92,6 +95,7 @@ class RBMLE(ModelAgent):
         update: Update = "doubling",
         on_impossible: OnImpossible = "raise",
         forget: Forget = None,
+        restart: Restart = None,
     ) -> None:
         one_of("update", update, UPDATES)
         self._schedule = BiasSchedule(bias, bias_scale)
@@ -102,6 +106,7 @@ class RBMLE(ModelAgent):
             update=update,
             on_impossible=on_impossible,
             forget=forget,
+            restart=restart,
         )
         self._rows = RewardBiasedRows(mdp.core, uses_factors(mdp), TOLERANCE, ITERATIONS)
         self.p: Floats = self._rows.p

@@ -21,9 +21,9 @@ from __future__ import annotations
 import math
 import warnings
 from abc import abstractmethod
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
-from vbmle.agents.base import Agent, require_convex
+from vbmle.agents.base import Agent, refuse_more, require_convex
 from vbmle.agents.decision import Decision
 from vbmle.agents.triggers import UPDATES, EveryObservation, LogDeterminantDoubled, Trigger, Update
 from vbmle.agents.tuning import RADIUS_SCALE
@@ -190,7 +190,9 @@ class OptimisticAgent(Agent):
     def _learn(self, row: int, next_state: int) -> None:
         """Take in one transition from the row s * A + a."""
 
-    def observe(self, state: int, action: int, next_state: int) -> None:
+    def observe(self, state: int, action: int, next_state: int, *more: Any, **named: Any) -> None:
+        if more or named:
+            refuse_more(self, state, action, next_state, *more, **named)
         state, action, next_state = self._numbers(state, action, next_state)
         self._plan_if_due()
         seen = self.counts.add(state, action, next_state)

@@ -31,6 +31,7 @@ from vbmle.agents.triggers import VisitsDoubled
 from vbmle.agents.tuning import RADIUS_SCALE
 from vbmle.common.validation import Floats, Ints, non_negative, probability
 from vbmle.core.optimism import L1Optimist
+from vbmle.estimation.change_point import Restart
 from vbmle.estimation.forgetting import Forget
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.planning.planner import rounding
@@ -60,6 +61,8 @@ class UCRL2(ModelAgent):
         from it, or give its pair (s, a) a small chance of anything from then on.
     forget : float or {"window": int}, optional
         How old observations fade: a half-life in steps, or a window of the last ones. By default none is forgotten.
+    restart : {"on-alarm"}, optional
+        Start anew, with the observations since the change, when a test finds that the mix has changed.
 
     Raises
     ------
@@ -84,12 +87,18 @@ class UCRL2(ModelAgent):
         radius_scale: float = 1.0,
         on_impossible: OnImpossible = "raise",
         forget: Forget = None,
+        restart: Restart = None,
     ) -> None:
         scale = non_negative("radius_scale", radius_scale)
         if probability("delta", delta) == 0.0:
             raise ValueError("delta is 0.0; it needs a number above 0 and at most 1")
         super().__init__(
-            mdp, delta=float(delta), radius_scale=scale, on_impossible=on_impossible, forget=forget
+            mdp,
+            delta=float(delta),
+            radius_scale=scale,
+            on_impossible=on_impossible,
+            forget=forget,
+            restart=restart,
         )
         self._optimist = L1Optimist(mdp.core)
         self.V: Floats = self._optimist.V

@@ -23,6 +23,7 @@ from vbmle.agents.tuning import BIAS_SCALE
 from vbmle.common.files import Snapshot
 from vbmle.common.validation import Among, Floats, Ints, index, non_negative, one_of
 from vbmle.estimation.candidates import make_solver
+from vbmle.estimation.change_point import Restart
 from vbmle.estimation.forgetting import Forget
 from vbmle.estimation.likelihood import prove
 from vbmle.estimation.maximiser import POOL, Solver, make_objective
@@ -62,6 +63,8 @@ class VBMLE(ModelAgent):
         from it, or give its pair (s, a) a small chance of anything from then on.
     forget : float or {"window": int}, optional
         How old observations fade: a half-life in steps, or a window of the last ones. By default none is forgotten.
+    restart : {"on-alarm"}, optional
+        Start anew, with the observations since the change, when a test finds that the mix has changed.
 
     Raises
     ------
@@ -93,6 +96,7 @@ class VBMLE(ModelAgent):
         seed: int = 0,
         on_impossible: OnImpossible = "raise",
         forget: Forget = None,
+        restart: Restart = None,
     ) -> None:
         one_of("search", search, AGENT_SEARCHES)
         one_of("update", update, UPDATES)
@@ -108,6 +112,7 @@ class VBMLE(ModelAgent):
             seed=index("seed", seed, 2**63),
             on_impossible=on_impossible,
             forget=forget,
+            restart=restart,
         )
         if update == "doubling":
             self._trigger = InformationGrown(mdp, ridge)
@@ -175,6 +180,8 @@ class ApproximateVBMLE(ModelAgent):
         from it, or give its pair (s, a) a small chance of anything from then on.
     forget : float or {"window": int}, optional
         How old observations fade: a half-life in steps, or a window of the last ones. By default none is forgotten.
+    restart : {"on-alarm"}, optional
+        Start anew, with the observations since the change, when a test finds that the mix has changed.
 
     Raises
     ------
@@ -201,6 +208,7 @@ class ApproximateVBMLE(ModelAgent):
         ridge: float = 1.0,
         on_impossible: OnImpossible = "raise",
         forget: Forget = None,
+        restart: Restart = None,
     ) -> None:
         require_convex(type(self).__name__, mdp)
         self._schedule = BiasSchedule(bias, bias_scale)
@@ -211,6 +219,7 @@ class ApproximateVBMLE(ModelAgent):
             ridge=non_negative("ridge", ridge),
             on_impossible=on_impossible,
             forget=forget,
+            restart=restart,
         )
         self._solver = Solver(mdp)
         self._solver.plan()

@@ -24,6 +24,7 @@ class Effort:
     large_steps: int  # of a run in it
     sparse_sizes: tuple[int, ...]  # states of the sparse models that other libraries plan for, too
     plan_repeats: int
+    load_seconds: float  # of each run of the service under load
 
 
 FULL = Effort(
@@ -42,6 +43,7 @@ FULL = Effort(
     large_steps=1000,
     sparse_sizes=(1000, 10_000, 100_000, 1_000_000),
     plan_repeats=9,
+    load_seconds=10.0,
 )
 QUICK = Effort(
     horizon=60,
@@ -59,4 +61,5 @@ QUICK = Effort(
     large_steps=20,
     sparse_sizes=(1000,),
     plan_repeats=3,
+    load_seconds=1.0,
 )

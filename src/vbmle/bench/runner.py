@@ -24,6 +24,7 @@ from vbmle.bench import (
     paper_world,
     rivals,
     scaling,
+    service_load,
     tabular_steps,
 )
 from vbmle.bench.effort import FULL, QUICK, Effort
@@ -79,6 +80,7 @@ def jobs(effort: Effort) -> list[tuple[str, int, Callable[[Tick], Any]]]:
     hard = partial(large_models.hard_run, effort.large_states, effort)
     found.append(("large models, rewards far away", 1, _ticking(hard)))
     found.append(("outside the core", 1, _ticking(partial(overhead.step_without_solves, effort))))
+    found.append(("the service under load", 1, _ticking(partial(service_load.measure, effort))))
     found.append(("BLAS threads", 1, _ticking(partial(overhead.blas_threads, effort))))
     for states in effort.sparse_sizes:
         found.append(

@@ -18,7 +18,16 @@ from vbmle.common.files import harmless, whole_or_absent
 
 MET, MISSED, REPORTED = "met", "missed", "reported"
 COLOURS = {MET: "green", MISSED: "bold red", REPORTED: "dim"}
-UNITS = ("times", "share", "seconds", "exponent", "microseconds")
+SIGNS = {
+    "times": "",
+    "share": "%",
+    "seconds": " s",
+    "exponent": "",
+    "microseconds": " µs",
+    "milliseconds": " ms",
+    "per second": " /s",
+}
+UNITS = tuple(SIGNS)
 
 
 @dataclass(frozen=True)
@@ -67,9 +76,10 @@ class Row:
     def figure(self) -> str:
         """The value as it is printed: rounded, but never to the other side of its target."""
         if self.unit == "share":
-            return _beside(100.0 * self.value, 100.0 * self.target.bound if self.target else None) + "%"
-        text = _beside(self.value, self.target.bound if self.target else None)
-        return text + {"times": "", "seconds": " s", "microseconds": " µs", "exponent": ""}[self.unit]
+            text = _beside(100.0 * self.value, 100.0 * self.target.bound if self.target else None)
+        else:
+            text = _beside(self.value, self.target.bound if self.target else None)
+        return text + SIGNS[self.unit]
 
     @property
     def aim(self) -> str:

@@ -219,11 +219,10 @@ def certify(
 
 def _told(mdp: LinearMixtureMDP, found: Confidence) -> Confidence:
     """The same in the units of the user's reward."""
-    base = mdp.reward_offset / (1.0 - mdp.discount)
     return replace(
         found,
-        V_low=mdp.reward_scale * found.V_low + base,
-        V_high=mdp.reward_scale * found.V_high + base,
+        V_low=mdp.in_units(found.V_low),
+        V_high=mdp.in_units(found.V_high),
         loss=mdp.reward_scale * found.loss,
     )
 

@@ -119,6 +119,11 @@ class ForgettingCounts(TransitionCounts):
             )
         return found
 
+    def carry(self, snapshot: Snapshot, now: dict[int, int]) -> None:
+        """Take over the age of a snapshot of other counts; `now` maps the indices of then to those of now."""
+        self.total, self._used = (int(number) for number in snapshot["counts.progress"])
+        self._last = deque(now[int(i)] for i in snapshot["counts.last"])
+
     def snapshot(self) -> Snapshot:
         """What `restore` continues from."""
         last = np.array(self._last, dtype=np.int64)

@@ -1,11 +1,13 @@
-"""Base models from files: your own matrices, tables of probabilities, or logs of what happened.
+"""Base models from files and frames: your own matrices, tables of probabilities, or logs of what happened.
 
     models_from_npz     one model per array, (S, A, S)
-    models_from_table   CSV or Parquet with the columns s, a, s_next, p, and model where there are several
-    models_from_logs    CSV or Parquet with the columns s, a, s_next: one base model for each file, by frequencies
+    models_from_table   a table with the columns s, a, s_next, p, and model where there are several
+    models_from_logs    tables with the columns s, a, s_next: one base model for each, by frequencies
     read_log            such a log as arrays, for `Agent.observe_many`
 
-Each of the first three gives a list of sparse models (S*A, S) for `LinearMixtureMDP.from_models`. From logs,
+A `path` is that of a CSV or Parquet file, or a polars or pandas frame (`vbmle.model.frames`). Each of the first three
+gives a list of sparse models (S*A, S) for `LinearMixtureMDP.from_models`, with the names that the source has for
+models, states and actions (`naming.NamedModels`). From logs,
 
     P(s'|s,a) = (n(s,a,s') + smoothing) / (n(s,a) + smoothing m(s,a)),    s' among the m(s,a) seen in any log,
 
@@ -18,33 +20,24 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import Annotated, Any
 
 import numpy as np
 from scipy import sparse
 
-from vbmle.common import extras, validation
+from vbmle.common import validation
 from vbmle.common.archive import read_arrays
 from vbmle.common.files import UNREADABLE
 from vbmle.common.validation import Among, Floats, Ints
-
-if TYPE_CHECKING:
-    import polars
-
-PathLike: TypeAlias = str | os.PathLike[str]
-Models: TypeAlias = list[sparse.csr_array]
-
-SUMS = 1e-4
-"""How far the probabilities of a pair (s, a) in a table may sum from 1; they are then divided by their sum."""
+from vbmle.model import frames
+from vbmle.model.frames import PathLike, Size, Source
+from vbmle.model.naming import NamedModels, Names
+from vbmle.model.rounded_rows import ROUNDED
 
 UNSEEN = ("refuse", "stay", "uniform")
 
-MOST_STATES = 10**8
-"""State and action numbers above this are taken for something else, an identifier or a time."""
 
-
-def models_from_npz(path: PathLike) -> Models:
+def models_from_npz(path: PathLike) -> NamedModels:
     """Every array (S, A, S) of an .npz file as a base model, in the order of the file.
 
     Parameters
@@ -55,7 +48,7 @@ def models_from_npz(path: PathLike) -> Models:
     Returns
     -------
     list of sparse arrays (S*A, S)
-        For `LinearMixtureMDP.from_models`.
+        For `LinearMixtureMDP.from_models`, which also takes the names that come with it.
 
     Raises
     ------
@@ -81,7 +74,7 @@ def models_from_npz(path: PathLike) -> Models:
         raise ValueError(f"{path} is not an .npz file of plain arrays{why}") from error
     if not arrays:
         raise ValueError(f"{path} holds no array; it needs one for each base model")
-    models: Models = []
+    models: list[sparse.csr_array] = []
     wanted: tuple[int, ...] = ()
     for name, array in arrays.items():
         where = f"{path}: array {name!r}"
@@ -95,27 +88,30 @@ def models_from_npz(path: PathLike) -> Models:
         validation.require_finite(where, cube)
         validation.require_stochastic(where, cube)
         models.append(sparse.csr_array(cube.reshape(-1, cube.shape[2])))
-    return models
+    return NamedModels(models, Names(models=tuple(arrays)))
 
 
-def models_from_table(path: PathLike, states: int | None = None, actions: int | None = None) -> Models:
+def models_from_table(path: Source, states: Size = None, actions: Size = None) -> NamedModels:
     r"""The base models of a table with the columns s, a, s_next, p and, where there are several, model.
 
-    Models come in the order in which the table first names them. Every model needs every pair (s, a).
+    Models come in the order in which the table first names them. Every model needs every pair (s, a). Rows
+    that sum to 1 up to rounding stay as they are: `LinearMixtureMDP.from_models` says what becomes of them.
 
     Parameters
     ----------
-    path : str or path
-        A .csv or .parquet file, one row per transition. p is its probability.
-    states : int, optional
-        The number of states; by default one more than the largest that occurs.
-    actions : int, optional
-        The number of actions; by default one more than the largest that occurs.
+    path : str, path or frame
+        A .csv or .parquet file, or a polars or pandas frame, one row per transition; p is its probability. States and
+        actions are whole numbers from 0 on, or names.
+    states : int or sequence of str, optional
+        The number of states, by default one more than the largest that occurs; or their names in the order you want, by
+        default that in which they first occur.
+    actions : int or sequence of str, optional
+        The same for actions.
 
     Returns
     -------
     list of sparse arrays (S*A, S)
-        For `LinearMixtureMDP.from_models`.
+        For `LinearMixtureMDP.from_models`, which also takes the names that come with it.
 
     Raises
     ------
@@ -132,49 +128,61 @@ def models_from_table(path: PathLike, states: int | None = None, actions: int | 
     >>> vbmle.models_from_table(path)[0].toarray().tolist()
     [[0.25, 0.75], [1.0, 0.0]]
     """
-    frame = _read(path, ("s", "a", "s_next", "p"))
-    where = [_whole(path, frame, name, size) for name, size in _sizes(states, actions)]
-    p = _probabilities(path, frame)
-    names = frame["model"].to_list() if "model" in frame.columns else ["model"] * len(p)
-    if None in names:
-        raise ValueError(f"{path}, row {names.index(None) + 1}: model is None; it needs a name")
-    order = {name: k for k, name in enumerate(dict.fromkeys(names))}
-    kind = np.array([order[name] for name in names], dtype=np.int64)
-    s, a, to = where
-    size = int(max(s.max(), to.max())) + 1 if states is None else states
-    count = int(a.max()) + 1 if actions is None else actions
+    frames.sizes(states, actions)
+    read = frames.read(path, ("s", "a", "s_next", "p"))
+    (s, to), state_names = frames.numbers(read, ("s", "s_next"), states, [])
+    (a,), action_names = frames.numbers(read, ("a",), actions, [])
+    p = frames.probabilities(read)
+    if not state_names:
+        frames.require_from_zero(read.name, "states", [s])
+    if not action_names:
+        frames.require_from_zero(read.name, "actions", [a])
+    labels = read.frame["model"].to_list() if "model" in read.frame.columns else ["model"] * len(p)
+    if None in labels:
+        raise ValueError(f"{read.name}, row {labels.index(None) + 1}: model is None; it needs a name")
+    order = {name: k for k, name in enumerate(dict.fromkeys(labels))}
+    kind = np.array([order[name] for name in labels], dtype=np.int64)
+    size, count = _size(states, state_names, s, to), _size(actions, action_names, a)
     row = (kind * size + s) * count + a
-    _no_repeats(path, row * size + to)
+    _no_repeats(read.name, row * size + to)
+    names = Names(
+        tuple(state_names) or None,
+        tuple(action_names) or None,
+        tuple(map(str, order)) if "model" in read.frame.columns else None,
+    )
     sums: Floats = np.bincount(row, p, len(order) * size * count).astype(np.float64)
-    off = np.nonzero(np.abs(sums - 1.0) > SUMS)[0]
+    off = np.nonzero(np.abs(sums - 1.0) > ROUNDED)[0]
     if len(off):
-        _refuse_sum(path, int(off[0]), row, sums, list(order), (size, count))
+        _refuse_sum(read.name, int(off[0]), row, sums, list(order), (size, count), names)
     shape = (len(order) * size * count, size)
-    stacked = sparse.csr_array((p / sums[row], (row, to)), shape=shape)
+    stacked = sparse.csr_array((p, (row, to)), shape=shape)
     stacked.eliminate_zeros()
+    stacked.sort_indices()
     each = size * count
-    return [stacked[k * each : (k + 1) * each] for k in range(len(order))]
+    return NamedModels([stacked[k * each : (k + 1) * each] for k in range(len(order))], names)
 
 
 def models_from_logs(
-    paths: Sequence[PathLike],
+    paths: Sequence[Source],
     smoothing: float = 1.0,
-    states: int | None = None,
-    actions: int | None = None,
+    states: Size = None,
+    actions: Size = None,
     unseen: Annotated[str, Among(UNSEEN)] = "refuse",
-) -> Models:
+) -> NamedModels:
     r"""One base model for each log of transitions (columns s, a, s_next), by smoothed frequencies.
 
     Parameters
     ----------
-    paths : list of str or path
-        The logs, .csv or .parquet, one for each base model.
+    paths : list of str, path or frame
+        The logs, .csv or .parquet files or frames, one for each base model. States and actions are as in
+        `models_from_table`.
     smoothing : float, default 1.0
         Added to the count of every transition that occurs in any of the logs; at least 0.
-    states : int, optional
-        The number of states; by default one more than the largest that occurs.
-    actions : int, optional
-        The number of actions; by default one more than the largest that occurs.
+    states : int or sequence of str, optional
+        The number of states, by default one more than the largest that occurs; or their names in the order you want, by
+        default that in which they first occur.
+    actions : int or sequence of str, optional
+        The same for actions.
     unseen : {"refuse", "stay", "uniform"}, default "refuse"
         What a pair (s, a) does that occurs in no log: "refuse" raises an error, "stay" keeps the state, "uniform"
         leads to all states alike.
@@ -182,7 +190,7 @@ def models_from_logs(
     Returns
     -------
     list of sparse arrays (S*A, S)
-        For `LinearMixtureMDP.from_models`.
+        For `LinearMixtureMDP.from_models`, which also takes the names that come with it.
 
     Raises
     ------
@@ -201,38 +209,48 @@ def models_from_logs(
     """
     validation.one_of("unseen", unseen, UNSEEN)
     extra = validation.non_negative("smoothing", smoothing)
-    if isinstance(paths, str | os.PathLike) or not len(paths):
-        raise ValueError("paths needs a list of files, one for each base model")
-    logs = [read_log(path, states, actions) for path in paths]
-    size = max(int(max(s.max(), to.max())) for s, _, to in logs) + 1 if states is None else states
-    count = max(int(a.max()) for _, a, _ in logs) + 1 if actions is None else actions
+    frames.sizes(states, actions)
+    if isinstance(paths, str | os.PathLike) or hasattr(paths, "columns") or not len(paths):
+        raise ValueError("paths needs a list of files or frames, one for each base model")
+    steps, called = [], []
+    state_names: list[str] = []
+    action_names: list[str] = []
+    for path in paths:
+        table = frames.read(path, frames.READABLE)
+        (s, to), state_names = frames.numbers(table, ("s", "s_next"), states, state_names)
+        (a,), action_names = frames.numbers(table, ("a",), actions, action_names)
+        steps.append((s, a, to))
+        called.append(table.name)
+    if unseen == "refuse" and not state_names:
+        frames.require_from_zero(called[0], "states", _ends(steps))
+    size = _size(states, state_names, *_ends(steps))
+    count = _size(actions, action_names, *(a for _, a, _ in steps))
     shape = (size * count, size)
     counts = [
-        sparse.csr_array((np.ones(len(s)), (s * count + a, to)), shape=shape) for s, a, to in logs
+        sparse.csr_array((np.ones(len(s)), (s * count + a, to)), shape=shape) for s, a, to in steps
     ]  # repeated entries are added
     seen = sparse.csr_array(sum(counts[1:], counts[0]) > 0).astype(np.float64)
-    seen = seen + _unseen(seen, count, unseen, [str(path) for path in paths])
-    return [_frequencies(n, seen, extra) for n in counts]
+    names = Names(tuple(state_names) or None, tuple(action_names) or None)
+    seen = seen + _unseen(seen, count, unseen, called, names)
+    return NamedModels([_frequencies(n, seen, extra) for n in counts], names)
 
 
-def read_log(
-    path: PathLike, states: int | None = None, actions: int | None = None
-) -> tuple[Ints, Ints, Ints]:
+def read_log(path: Source, states: Size = None, actions: Size = None) -> tuple[Any, Any, Any]:
     r"""A log of transitions as three arrays: states, actions, next_states, for `Agent.observe_many`.
 
     Parameters
     ----------
-    path : str or path
-        A .csv or .parquet file with the columns s, a, s_next, one row per step.
-    states : int, optional
-        The number of states; numbers from there on are refused.
-    actions : int, optional
-        The number of actions; numbers from there on are refused.
+    path : str, path or frame
+        A .csv or .parquet file, or a frame, with the columns s, a, s_next, one row per step.
+    states : int or sequence of str, optional
+        The number of states: numbers from there on are refused. Or their names: then names become numbers.
+    actions : int or sequence of str, optional
+        The same for actions.
 
     Returns
     -------
-    three (T,) integer arrays
-        states, actions, next_states.
+    three (T,) arrays
+        states, actions, next_states; numbers, or names where the log has names and no list of them was given.
 
     Raises
     ------
@@ -250,95 +268,27 @@ def read_log(
     >>> next_states.tolist()
     [1, 2]
     """
-    frame = _read(path, ("s", "a", "s_next"))
-    s, a, to = (_whole(path, frame, name, size) for name, size in _sizes(states, actions))
-    return s, a, to
+    frames.sizes(states, actions)
+    table = frames.read(path, frames.READABLE)
+    (s, to), state_names = frames.numbers(table, ("s", "s_next"), states, [])
+    (a,), action_names = frames.numbers(table, ("a",), actions, [])
+    if state_names and states is None:
+        s, to = (np.array(state_names)[column] for column in (s, to))
+    return s, np.array(action_names)[a] if action_names and actions is None else a, to
 
 
-def _sizes(states: int | None, actions: int | None) -> list[tuple[str, int | None]]:
-    for name, size in (("states", states), ("actions", actions)):
-        if size is not None:
-            validation.positive_integer(name, size)
-    return [("s", states), ("a", actions), ("s_next", states)]
+def _ends(steps: Sequence[tuple[Ints, Ints, Ints]]) -> list[Ints]:
+    return [column for s, _, to in steps for column in (s, to)]
 
 
-def _read(path: PathLike, needed: tuple[str, ...]) -> polars.DataFrame:
-    """A CSV file with all its fields as text, or a Parquet file as it is."""
-    extras.require("experiments")
-    import polars
-    from polars.exceptions import PanicException, PolarsError
-
-    readers: dict[str, Any] = {
-        ".csv": lambda: polars.read_csv(Path(path), infer_schema=False),
-        ".parquet": lambda: polars.read_parquet(Path(path)),
-    }
-    suffix = Path(path).suffix.lower()
-    if suffix not in readers:
-        raise ValueError(f"{path} ends in {suffix!r}; it needs .csv or .parquet")
-    if not Path(path).is_file():
-        raise FileNotFoundError(f"there is no file {path}")
-    try:
-        frame: polars.DataFrame = readers[suffix]()
-    except (PolarsError, PanicException, OSError) as error:
-        first = (str(error).splitlines() or [type(error).__name__])[0]
-        raise ValueError(f"{path} cannot be read as {suffix[1:]}: {first}") from error
-    missing = [name for name in needed if name not in frame.columns]
-    if missing:
-        raise ValueError(
-            f"{path} has no column {missing[0]!r}; it needs {', '.join(needed)} and has {', '.join(frame.columns)}"
-        )
-    if frame.is_empty():
-        raise ValueError(f"{path} has no rows; it needs at least one transition")
-    return frame
+def _size(given: Size, names: list[str], *columns: Ints) -> int:
+    """How many there are: as given, as many as have names, or one more than the largest."""
+    if isinstance(given, int):
+        return given
+    return len(names) or max(int(column.max()) for column in columns) + 1
 
 
-def _whole(path: PathLike, frame: polars.DataFrame, name: str, size: int | None) -> Ints:
-    """A column of whole numbers from 0 on, below size where it is known."""
-    import polars
-
-    column = frame[name]
-    text = _require_plain(path, column)
-    read = (column.str.strip_chars() if text else column).cast(polars.Int64, strict=False)
-    same = read == column.cast(polars.Float64, strict=False)  # 1.5 is cut to 1 by the cast
-    good = read.is_not_null() & same.fill_null(False) & (read >= 0).fill_null(False)
-    if size is not None:
-        good = good & (read < size).fill_null(False)
-    if not good.all():
-        i = int((~good).arg_max() or 0)
-        rule = "a whole number that is at least 0" if size is None else f"a whole number from 0 to {size - 1}"
-        raise ValueError(f"{path}, row {i + 1}: {name} is {column[i]!r}; it needs {rule}")
-    found = read.to_numpy().astype(np.int64)
-    if size is None and found.max() >= MOST_STATES:
-        i = int(found.argmax())
-        raise ValueError(
-            f"{path}, row {i + 1}: {name} is {found[i]}; numbers from 0 to {MOST_STATES - 1} are used"
-        )
-    return found
-
-
-def _require_plain(path: PathLike, column: polars.Series) -> bool:
-    """Whether a column holds text; refused where it holds neither text nor numbers."""
-    import polars
-
-    if column.dtype != polars.String and not column.dtype.is_numeric():
-        raise ValueError(f"{path}: the column {column.name} holds {column.dtype}; it needs numbers")
-    return bool(column.dtype == polars.String)
-
-
-def _probabilities(path: PathLike, frame: polars.DataFrame) -> Floats:
-    import polars
-
-    column = frame["p"]
-    text = _require_plain(path, column)
-    p = (column.str.strip_chars() if text else column).cast(polars.Float64, strict=False)
-    good = (p.is_finite() & (p >= 0.0) & (p <= 1.0)).fill_null(False)
-    if not good.all():
-        i = int((~good).arg_max() or 0)
-        raise ValueError(f"{path}, row {i + 1}: p is {column[i]!r}; it needs a number from 0 to 1")
-    return p.to_numpy().astype(np.float64)
-
-
-def _no_repeats(path: PathLike, key: Ints) -> None:
+def _no_repeats(path: str, key: Ints) -> None:
     _, first, back = np.unique(key, return_index=True, return_inverse=True)
     again = np.nonzero(first[back] != np.arange(len(key)))[0]
     if len(again):
@@ -350,25 +300,33 @@ def _no_repeats(path: PathLike, key: Ints) -> None:
 
 
 def _refuse_sum(
-    path: PathLike, off: int, row: Ints, sums: Floats, names: list[Any], shape: tuple[int, int]
+    path: str,
+    off: int,
+    row: Ints,
+    sums: Floats,
+    labels: list[Any],
+    shape: tuple[int, int],
+    names: Names,
 ) -> None:
     """Say which pair (s, a) of which model is not a probability distribution, and where its first row is."""
     size, count = shape
     model, pair = divmod(off, size * count)
-    what = f"(s={pair // count}, a={pair % count}) of model {names[model]!r}"
+    what = f"{names.pair(*divmod(pair, count))} of model {labels[model]!r}"
     at = np.nonzero(row == off)[0]
     if not len(at):
         raise ValueError(f"{path} has no row for {what}; every model needs every pair (s, a)")
     raise ValueError(f"{path}, row {int(at[0]) + 1}: p sums to {sums[off]:.6g} for {what}; it needs 1")
 
 
-def _unseen(seen: sparse.csr_array, count: int, unseen: str, paths: list[str]) -> sparse.csr_array:
+def _unseen(
+    seen: sparse.csr_array, count: int, unseen: str, called: list[str], names: Names
+) -> sparse.csr_array:
     """What is possible for pairs (s, a) that no log saw."""
     rows = np.nonzero(np.diff(seen.indptr) == 0)[0]
     if len(rows) and unseen == "refuse":
-        state, action = divmod(int(rows[0]), count)
+        pair = names.pair(*divmod(int(rows[0]), count))
         raise ValueError(
-            f"no log ({', '.join(paths)}) has (s={state}, a={action}), one of {len(rows)} such pairs; "
+            f"no log ({', '.join(called)}) has {pair}, one of {len(rows)} such pairs; "
             "unseen='stay' or unseen='uniform' says what they do"
         )
     size = seen.shape[1]

@@ -11,7 +11,6 @@ validation only: nothing here solves anything.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import threading
 from collections.abc import Mapping, Sequence
@@ -220,12 +219,14 @@ class LinearMixtureMDP:
         """A mix of d known base models: P_theta = sum_k theta_k models[k]; one of them where domain="vertices".
 
         Each model is an (S, A, S) array, or a SciPy sparse (S*A, S) array whose row `s * A + a` holds the pair
-        (s, a); sparse models stay sparse throughout. A dict of models gives them names (`names.models`). Rows that miss
-        1 by less than 1e-4 are divided by their sum, with a warning; renormalise="error" refuses them, "any" takes all.
+        (s, a); sparse models stay sparse throughout. A dict of models gives them names (`names.models`), and a table
+        may have names for states and actions too. Rows that miss 1 by less than 1e-4 are divided by their sum, with a
+        warning; renormalise="error" refuses them, "any" takes all. Candidates that are nearly equal are warned about.
         """
         models, labels = rounded_rows.listed(models)
         rounding = rounded_rows.Rounding(renormalise)
         S, A = _sizes(models[0])
+        state_names, action_names = state_names or labels.states, action_names or labels.actions
         names = naming.make_names(state_names, action_names, S, A)
         may = naming.action_mask(allowed, S, A, names)
         if not any(sparse.issparse(m) for m in models):
@@ -239,7 +240,8 @@ class LinearMixtureMDP:
             features = np.stack(arrays, axis=-1)
             rest = (p_min, impossible, initial, domain, normalise_reward, may, state_names, action_names)
             made = cls(features, reward, discount, *rest)
-            made.names = replace(made.names, models=labels)
+            rounded_rows.warn_of_twins(made.transitions.phi, labels.models)
+            made.names = replace(made.names, models=labels.models)
             return made
         if not all(sparse.issparse(m) for m in models):
             raise ValueError("models mixes sparse and dense arrays; give all of them in one form")
@@ -253,7 +255,8 @@ class LinearMixtureMDP:
             ]
         )
         rounding.tell()
-        names = replace(names, models=labels)
+        rounded_rows.warn_of_twins(possible.phi, labels.models)
+        names = replace(names, models=labels.models)
         constraints = Constraints(
             possible,
             np.ones((len(possible.indptr) - 1, len(models))),
@@ -359,6 +362,14 @@ class LinearMixtureMDP:
             raise ValueError(f"theta lies outside the feasible set by {amount:.3g}: {where}")
         return array
 
+    def in_units(self, V: ArrayLike) -> Floats:
+        """Values of the reward that is planned with, V (S,) or Q (S, A), in the units of your reward (euros, say).
+
+        The same where rewards were given in [0, 1]; else r was mapped, and V with it.
+        """
+        shift = self.reward_offset / (1.0 - self.discount)
+        return np.asarray(V, dtype=np.float64) * self.reward_scale + shift
+
     def state_number(self, state: int | str, what: str = "state") -> int:
         """The number of a state, given by number or by name."""
         return naming.number_of(what, state, self.names.states, self.num_states)
@@ -388,13 +399,7 @@ class LinearMixtureMDP:
 
     def fingerprint(self) -> str:
         """A hash of everything known, so that saved agents are not continued on another model."""
-        digest = hashlib.sha256()
-        for name, array in sorted(model_file.arrays_of(self).items()):
-            if name == "names":  # a model with other names is the same model
-                continue
-            digest.update(name.encode())
-            digest.update(np.ascontiguousarray(array).tobytes())
-        return digest.hexdigest()[:16]
+        return model_file.digest(self)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model as .npz (no pickle), aside first and then renamed."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from vbmle.common.files import UNREADABLE, load_npz, pack
 from vbmle.model import saved_model
@@ -53,6 +55,29 @@ def arrays_of(mdp: LinearMixtureMDP) -> dict[str, NDArray[Any]]:
     for name, matrix in (("phi", transitions.phi), ("sums", c.sums), ("zeros", c.zeros)):
         arrays |= pack(name, matrix)
     return arrays
+
+
+def digest(mdp: LinearMixtureMDP) -> str:
+    """A hash of all that is known, the same for one model whether it came dense, sparse or from a table.
+
+    Names are left out: a model with other names is the same model. Sums of features are rounded: each form adds in its
+    own order.
+    """
+    transitions, c = mdp.transitions, mdp.constraints
+    numbers = [mdp.num_states, mdp.num_actions, mdp.dimension, mdp.discount, mdp.p_min, mdp.domain]
+    total = hashlib.sha256(json.dumps([*numbers, mdp.reward_offset, mdp.reward_scale]).encode())
+    arrays: list[NDArray[Any]] = [transitions.indptr, transitions.successor, mdp.initial, mdp.allowed]
+    arrays += [mdp.row_reward, mdp.transition_reward]
+    for matrix, digits in ((transitions.phi, None), (c.sums, 9), (c.zeros, None)):
+        entries = sparse.csr_array(matrix, copy=True)
+        entries.sum_duplicates()
+        entries.eliminate_zeros()
+        values = entries.data if digits is None else np.round(entries.data, digits)
+        arrays += [entries.indptr.astype(np.int64), entries.indices.astype(np.int64), values]
+    for array in arrays:
+        total.update(str(array.shape).encode())
+        total.update(np.ascontiguousarray(array).tobytes())
+    return total.hexdigest()[:16]
 
 
 def read(

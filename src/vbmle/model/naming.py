@@ -6,7 +6,7 @@ allowed, so that nothing needs to be known about it and it says nothing about th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,6 +35,14 @@ class Names:
     def pair(self, state: int, action: int) -> str:
         """(s, a) for messages."""
         return f"(s={self.state(state)}, a={self.action(action)})"
+
+
+class NamedModels(list[sparse.csr_array]):
+    """Base models, and what their source calls them, their states and their actions."""
+
+    def __init__(self, models: Iterable[sparse.csr_array], names: Names) -> None:
+        super().__init__(models)
+        self.names = names
 
 
 def make_names(

@@ -1,4 +1,4 @@
-"""Base models as users have them: rows that sum to 1 up to rounding, models by name, axes in another order."""
+"""Base models as users have them: rows that sum to 1 up to rounding, models by name, axes in another order, twins."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from scipy import sparse
 
 from vbmle.common import validation
 from vbmle.common.validation import Floats
+from vbmle.model.naming import Names
 
 EXACT = 1e-9
 """Rows that miss 1 by less are left as they are."""
@@ -18,16 +19,21 @@ EXACT = 1e-9
 ROUNDED = 1e-4
 """Rows that miss 1 by less, as float32 or a few printed digits do, are divided by their sum, with a warning."""
 
+TWINS = 1e-3
+"""Base models that differ by less in every probability are nearly equal: it takes long to tell them apart."""
+
+FIRST_LOOK = 1000
+"""Probabilities that are compared at first; only models that agree on these are compared in all."""
+
 RENORMALISE = ("warn", "error", "any")
 
 
-def listed(models: Mapping[str, Any] | Sequence[Any]) -> tuple[list[Any], tuple[str, ...] | None]:
-    """Models as a list, and their names where they are given by name; ValueError for axes in another order."""
+def listed(models: Mapping[str, Any] | Sequence[Any]) -> tuple[list[Any], Names]:
+    """Models as a list, and the names that come with them; ValueError for axes in another order."""
     if isinstance(models, Mapping):
-        names: tuple[str, ...] | None = tuple(str(name) for name in models)
-        found = list(models.values())
+        names, found = Names(models=tuple(str(name) for name in models)), list(models.values())
     else:
-        names, found = None, list(models)
+        names, found = getattr(models, "names", Names()), list(models)
     if len(found) == 0:
         raise ValueError("models is empty; it needs at least one base model")
     for k, model in enumerate(found):
@@ -38,6 +44,15 @@ def listed(models: Mapping[str, Any] | Sequence[Any]) -> tuple[list[Any], tuple[
                 "np.swapaxes(model, 0, 1)"
             )
     return found, names
+
+
+def _row_sums(model: sparse.csr_array) -> Floats:
+    """The sum of each row, added in the order of the columns: the same for one model in every form."""
+    ordered = model
+    if not model.has_canonical_format:
+        ordered = model.copy()
+        ordered.sum_duplicates()
+    return np.asarray(ordered.sum(axis=1), dtype=np.float64).ravel()
 
 
 class Rounding:
@@ -53,15 +68,17 @@ class Rounding:
         """An (S, A, S) array; rows that are too far off are left for others to refuse."""
         if model.ndim != 3 or (model < 0.0).any():
             return model
-        sums = model.sum(axis=2)
+        sums = _row_sums(sparse.csr_array(model.reshape(-1, model.shape[2]))).reshape(model.shape[:2])
         return model / self._divisors(sums)[:, :, None] if self._is_off(sums) else model
 
     def sparse(self, model: sparse.csr_array) -> sparse.csr_array:
         """A sparse (S*A, S) array."""
-        sums = np.asarray(model.sum(axis=1)).ravel()
+        sums = _row_sums(model)
         if not self._is_off(sums) or (model.data < 0.0).any():
             return model
-        return sparse.csr_array(sparse.diags_array(1.0 / self._divisors(sums)) @ model)
+        mended = model.copy()
+        mended.data = model.data / np.repeat(self._divisors(sums), np.diff(model.indptr))
+        return mended
 
     def _is_off(self, sums: Floats) -> bool:
         off = np.abs(sums - 1.0)
@@ -82,3 +99,31 @@ class Rounding:
                 UserWarning,
                 stacklevel=4,
             )
+
+
+def warn_of_twins(phi: Any, names: Sequence[str] | None) -> None:
+    """Warn of the first two base models, columns of phi (transitions, d), that are equal or nearly so."""
+    if phi.shape[1] < 2:
+        return
+    step = max(1, phi.shape[0] // FIRST_LOOK)
+    some = _columns(phi, slice(None, None, step))
+    for k in range(phi.shape[1] - 1):
+        near = np.nonzero(np.abs(some[:, k + 1 :] - some[:, [k]]).max(axis=0) < TWINS)[0]
+        for other in near + k + 1:
+            pair = _columns(phi, slice(None))[:, [k, int(other)]] if step > 1 else some[:, [k, int(other)]]
+            apart = float(np.abs(pair[:, 0] - pair[:, 1]).max())
+            if apart < TWINS:
+                one, two = (repr(names[i]) if names else f"models[{i}]" for i in (k, int(other)))
+                how = "are the same" if apart == 0.0 else f"differ by {apart:.2g} at most"
+                told = "no data tell them apart" if apart == 0.0 else "it takes long to tell them apart"
+                warnings.warn(
+                    f"{one} and {two} {how}; {told}; leave one out",
+                    UserWarning,
+                    stacklevel=3,
+                )
+                return
+
+
+def _columns(phi: Any, rows: slice) -> Floats:
+    some = phi[rows]
+    return np.asarray(some.toarray() if sparse.issparse(some) else some)

@@ -48,6 +48,10 @@ class World:
         self._cumulative = total - np.repeat(before, np.diff(indptr))
         self._start = np.cumsum(mdp.initial)
 
+    def at(self, step: int) -> World:
+        """The world of a step, counted from 0: this one, where nothing changes (see `DriftingWorld`)."""
+        return self
+
     def first_state(self, uniform: float) -> int:
         """The first state for a uniform draw in [0, 1)."""
         if not 0.0 <= uniform < 1.0:

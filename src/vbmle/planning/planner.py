@@ -41,7 +41,7 @@ class Plan:
     Attributes
     ----------
     V : (S,) array
-        The optimal value of each state, in units of the model's reward.
+        The optimal value of each state, of the reward in [0, 1] that is planned with.
     Q : (S, A) array
         The value of each action, followed by the policy.
     policy : (S,) integer array
@@ -50,6 +50,9 @@ class Plan:
         A bound on |V - V*| in every state.
     converged : bool
         Whether `error_bound` is within the tolerance that was asked for.
+    mdp : LinearMixtureMDP, optional
+        The model that was planned for. It knows the units of your reward, in which `value`, `action_value` and
+        `value_error` give V, Q and the bound.
 
     Examples
     --------
@@ -65,6 +68,22 @@ class Plan:
     policy: Ints
     error_bound: float
     converged: bool
+    mdp: LinearMixtureMDP | None = None
+
+    @property
+    def value(self) -> Floats:
+        """V in the units of your reward, (S,)."""
+        return self.V if self.mdp is None else self.mdp.in_units(self.V)
+
+    @property
+    def action_value(self) -> Floats:
+        """Q in the units of your reward, (S, A)."""
+        return self.Q if self.mdp is None else self.mdp.in_units(self.Q)
+
+    @property
+    def value_error(self) -> float:
+        """The error bound in the units of your reward."""
+        return self.error_bound * (1.0 if self.mdp is None else self.mdp.reward_scale)
 
 
 def plan(mdp: LinearMixtureMDP, theta: ArrayLike, tolerance: float = 1e-8, method: str = "auto") -> Plan:
@@ -106,7 +125,7 @@ def plan(mdp: LinearMixtureMDP, theta: ArrayLike, tolerance: float = 1e-8, metho
     least = rounding(mdp)
     error = planner.optimal() if factors else max(planner.iterate(max(tolerance, least)), least)
     left_out = mdp.transitions.left_out * float(np.abs(point).sum()) / (1.0 - mdp.discount) ** 2
-    return _settled(planner, error + left_out, tolerance)
+    return _settled(mdp, planner, error + left_out, tolerance)
 
 
 def plan_known(
@@ -238,7 +257,7 @@ def value_iteration(
         error = max(error, rounding(mdp))
         if sweeps is None and error <= max(tolerance, rounding(mdp)):
             break
-    return _settled(planner, float(error), tolerance)
+    return _settled(mdp, planner, float(error), tolerance)
 
 
 def evaluate(mdp: LinearMixtureMDP, theta: ArrayLike, policy: ArrayLike) -> Floats:
@@ -310,7 +329,7 @@ def _require_tolerance(tolerance: float) -> None:
         raise ValueError(f"tolerance is {tolerance}; it needs a positive finite number")
 
 
-def _settled(planner: Planner, error: float, tolerance: float) -> Plan:
+def _settled(mdp: LinearMixtureMDP, planner: Planner, error: float, tolerance: float) -> Plan:
     """The plan that a planner holds, the lowest action chosen among those that tie."""
     planner.settle()
-    return Plan(planner.V.copy(), planner.Q.copy(), planner.policy.copy(), error, error <= tolerance)
+    return Plan(planner.V.copy(), planner.Q.copy(), planner.policy.copy(), error, error <= tolerance, mdp)

@@ -12,9 +12,10 @@ from starlette.types import ASGIApp
 
 from vbmle.serve import openapi
 from vbmle.serve.guard import Guard
-from vbmle.serve.http_api import Api, answer, failure, missing
+from vbmle.serve.http_api import Api, Operation, answer, failure, missing
 from vbmle.serve.metrics import CONTENT_TYPE
 from vbmle.serve.service import Service
+from vbmle.serve.web_pages import Pages
 
 
 def application(
@@ -25,7 +26,7 @@ def application(
     operations = api.operations()
     routes = [
         Route(operation.path, api.answering(operation), methods=[operation.method])
-        for operation in operations
+        for operation in sorted(operations, key=_how_rare)
     ]
     content = msgspec.json.encode(openapi.document(operations, version))
 
@@ -46,9 +47,15 @@ def application(
         Route("/healthz", health),
         Route("/readyz", ready),
         Route("/metrics", metrics),
+        *Pages(service, token is not None).routes(),
     ]
     app = Starlette(routes=routes, exception_handlers={HTTPException: missing, Exception: _broken})
     return Guard(app, token, hosts)
+
+
+def _how_rare(operation: Operation) -> int:
+    """Routes are tried one by one: those come first that every step of a loop needs."""
+    return 0 if operation.path.endswith(("/decisions", "/observations")) else 1
 
 
 async def _broken(request: Request, error: Exception) -> Response:

@@ -34,7 +34,13 @@ class LoopRequest(Request, frozen=True):
     """A controlled system: a model, an agent with its settings, and a mode."""
 
     model: Name
-    agent: Annotated[str, Meta(description="A class of agents, such as VBMLE.", examples=["VBMLE"])]
+    agent: (
+        Annotated[
+            str,
+            Meta(description="A class of agents; by default the recommended one.", examples=["VBMLE"]),
+        ]
+        | None
+    ) = None
     settings: Annotated[dict[str, Any], Meta(examples=[{}])] = {}
     mode: Mode = "live"
     expire_after: Annotated[

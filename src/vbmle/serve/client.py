@@ -147,12 +147,12 @@ class Loop:
     def create(
         self,
         model: str,
-        agent: str,
+        agent: str | None = None,
         settings: dict[str, Any] | None = None,
         mode: str = "live",
         **others: Any,
     ) -> dict[str, Any]:
-        """Make the loop; where it exists as asked for, nothing happens. `others`: expire_after."""
+        """Make the loop, with the recommended agent by default; again, it changes nothing. `others`: expire_after."""
         body = {"model": model, "agent": agent, "settings": settings or {}, "mode": mode, **others}
         return self._client.ask("PUT", self._path, body)
 

@@ -39,10 +39,11 @@ EXPIRED_AT_ONCE = 1000
 
 
 class Pools(NamedTuple):
-    """Threads for what takes long: one pool for the agents, and one for looking at them, which can wait."""
+    """Threads for what takes long: one pool for the agents, and one for looking at them, which can wait its turn."""
 
     solves: Executor
     insight: Executor
+    turn: asyncio.Lock
 
 
 class Asked(NamedTuple):
@@ -67,7 +68,7 @@ class Controller:
         self.state, self.name, self.outcomes = state, state.name, Outcomes(learner.mdp)
         self.log, self.clock = log, log.clock
         self.solves = Solves(state, learner, log, pools.solves, self._append, snapshot_every)
-        self.insights = Insights(self.solves, self.outcomes, pools.insight)
+        self.insights = Insights(self.solves, self.outcomes, pools.insight, pools.turn)
         self.solves.on_policy = self.insights.refresh
         self.duplicates = 0
         self._pool = pools.solves
@@ -106,10 +107,17 @@ class Controller:
         return self._answer(known)
 
     def _asked(self, request: DecisionRequest) -> Asked:
-        action = self.outcomes.action
-        allowed, baseline = request.allowed, request.baseline_action
-        return Asked(
+        state, allowed, baseline = (
             self.outcomes.state(request.state),
+            request.allowed,
+            request.baseline_action,
+        )
+
+        def action(given: int | str, where: str) -> int:
+            return self.outcomes.require_allowed(state, self.outcomes.action(given, where), where)
+
+        return Asked(
+            state,
             None if allowed is None else [action(a, f"allowed[{i}]") for i, a in enumerate(allowed)],
             None if baseline is None else action(baseline, "baseline_action"),
         )
@@ -188,7 +196,7 @@ class Controller:
         """The event that an observation would be."""
         next_state = self.outcomes.state(item.next_state, f"{where}next_state")
         state, action = self._decision(item.decision_id, where)
-        if self._known("cancelled", item.decision_id) is not None:
+        if item.decision_id not in self.state.pending and self._known("cancelled", item.decision_id):
             raise Conflict(f"{where}decision {item.decision_id} was cancelled, so it has no outcome")
         return Observed(item.decision_id, state, action, next_state)
 
@@ -216,7 +224,7 @@ class Controller:
         """An impossible outcome is the agent's to judge where it has a rule; else it is refused, and remembered."""
         try:
             self.outcomes.require_possible(event.state, event.action, event.next_state)
-        except ValueError as error:
+        except BadInput as error:
             assert self.state.created is not None
             if self.state.created.settings.get("on_impossible", "raise") != "raise":
                 return

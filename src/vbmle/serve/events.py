@@ -30,7 +30,10 @@ class Event(msgspec.Struct, frozen=True, tag_field="kind", omit_defaults=True, f
 
 
 class Created(Event, frozen=True, tag="created"):
-    """The loop begins. `expire_after` is for how many seconds the outcome of a decision is waited for."""
+    """The loop begins. `expire_after` is for how many seconds the outcome of a decision is waited for.
+
+    `recommended` says that no agent was named: `agent` is the one that was recommended then, and stays.
+    """
 
     model: str
     fingerprint: str
@@ -38,6 +41,7 @@ class Created(Event, frozen=True, tag="created"):
     settings: dict[str, Any]
     mode: Mode
     expire_after: float
+    recommended: bool = False
 
     @property
     def key(self) -> str:

@@ -1,7 +1,8 @@
 """What the data say about a loop: bounds, whether learning is over, the belief, and whether any model fits.
 
-All of it is computed from a copy of the agent, beside everything else, and at most for a tenth of the time: no
-decision and no solve waits for it. So it lags behind, and says for how many observations it holds.
+All of it is computed from a copy of the agent, beside everything else, for one loop after the other and at most for a
+fifth of the time: no decision and no solve waits for it. So it lags behind, and says for how many observations it
+holds.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import asyncio
 from collections.abc import Callable
 from concurrent.futures import Executor
 from time import perf_counter
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 import numpy as np
@@ -20,9 +21,11 @@ from vbmle.serve.learner import agent_from_bytes
 from vbmle.serve.outcomes import Outcomes
 from vbmle.serve.solves import Copy, Solves
 
+Found = TypeVar("Found")
+
 DELTA = 0.05
-SHARE = 0.1
-"""Of the time that may be spent on insight into one loop."""
+SHARE = 0.2
+"""Of the time that may be spent on insight, into all loops together."""
 
 SHOWN = 50
 """Weights and states that are listed at most."""
@@ -31,7 +34,7 @@ SHOWN = 50
 class Bounds(msgspec.Struct, frozen=True):
     """What the data prove at confidence 1 - delta, at all times at once, in the user's units."""
 
-    state: int
+    state: str
     low: float  # of the best value from that state on
     high: float
     loss: float  # what the policy in force can still lose per step, at most
@@ -39,13 +42,44 @@ class Bounds(msgspec.Struct, frozen=True):
     delta: float
 
 
+class Weight(msgspec.Struct, frozen=True):
+    """What is believed of one weight of the mix, or of one candidate being the truth: a mean, and 90% lie between."""
+
+    name: str
+    mean: float
+    low: float
+    high: float
+
+
+class Successor(msgspec.Struct, frozen=True):
+    """How often a state followed, and how often it should have."""
+
+    state: str
+    expected: float
+    observed: float
+
+
+class OddPair(msgspec.Struct, frozen=True):
+    """Where the models fit worst."""
+
+    state: str
+    action: str
+    visits: int
+    successors: list[Successor]
+
+
 class Misfit(msgspec.Struct, frozen=True):
-    """Whether some mix of the models explains what was observed; `alarm` says that none does."""
+    """Whether some mix of the models explains what was observed; `alarm` says that none does.
+
+    If one is true, the alarm ever rings with probability at most `delta`, however often you look. `evidence` is the
+    logarithm of what speaks against the models, and rings at `threshold`; None where it is infinite.
+    """
 
     alarm: bool
-    why: str | None = None
-    evidence: float | None = None
-    where: Any = None
+    evidence: float | None
+    threshold: float
+    where: list[OddPair]
+    delta: float
 
 
 class Insight(msgspec.Struct, frozen=True):
@@ -55,20 +89,24 @@ class Insight(msgspec.Struct, frozen=True):
     policy_version: int
     learning_over: bool
     bounds: Bounds | None
-    weights: list[float] | None  # the most likely mix
-    belief: Any
-    misfit: Misfit
-    note: str | None = None  # why something is missing
+    belief: list[Weight] | None
+    misfit: Misfit | None
+    notes: list[str]  # why something is missing
 
 
 class Insights:
     """Keeps the insight into one loop fresh. For the thread of the event loop."""
 
-    def __init__(self, solves: Solves, outcomes: Outcomes, pool: Executor) -> None:
+    def __init__(self, solves: Solves, outcomes: Outcomes, pool: Executor, turn: asyncio.Lock) -> None:
         self.latest: Insight | None = None
         self.on_change: Callable[[], None] = lambda: None
-        self._solves, self._outcomes, self._pool = solves, outcomes, pool
+        self._solves, self._outcomes, self._pool, self._turn = solves, outcomes, pool, turn
         self._task: asyncio.Task[None] | None = None
+
+    @property
+    def alarm(self) -> bool:
+        """Whether no mix of the models explains the data, as far as was looked."""
+        return self.latest is not None and self.latest.misfit is not None and self.latest.misfit.alarm
 
     def refresh(self) -> None:
         """Look again, unless that is being done or nothing is new."""
@@ -78,14 +116,15 @@ class Insights:
             self._task = asyncio.get_running_loop().create_task(self._look())
 
     async def _look(self) -> None:
-        copy = await self._solves.copy()
-        if copy is None:
-            return
-        began = perf_counter()
-        arguments = (copy, self._solves.learner.agent.__class__, self._outcomes)
-        self.latest = await asyncio.wrap_future(self._pool.submit(look, *arguments))
-        self.on_change()
-        await asyncio.sleep((perf_counter() - began) * (1.0 / SHARE - 1.0))
+        async with self._turn:
+            copy = await self._solves.copy()
+            if copy is None:
+                return
+            began = perf_counter()
+            arguments = (copy, self._solves.learner.agent.__class__, self._outcomes)
+            self.latest = await asyncio.wrap_future(self._pool.submit(look, *arguments))
+            self.on_change()
+            await asyncio.sleep((perf_counter() - began) * (1.0 / SHARE - 1.0))
         if self._solves.policy.version != self.latest.policy_version:
             asyncio.get_running_loop().call_soon(self.refresh)
 
@@ -98,92 +137,61 @@ class Insights:
 def look(copy: Copy, kind: type[Agent], outcomes: Outcomes) -> Insight:
     """The insight that an agent's copy gives."""
     agent = agent_from_bytes(kind, copy.agent, outcomes.mdp)
-    bounds, weights, misfit, note = _proven(agent, copy.state, outcomes)
-    if hasattr(agent, "misfit"):
-        misfit = _misfit(agent) or misfit
-    belief = _asked(agent, "belief")
+    notes: list[str] = []
+    bounds = _unless(notes, _bounds, agent, copy.state, outcomes)
     return Insight(
         copy.observations,
         copy.version,
         bounds is not None and bounds.certified,
         bounds,
-        weights,
-        None if belief is None else plain(belief),
-        misfit,
-        note,
+        _unless(notes, _belief, agent, outcomes),
+        _unless(notes, _misfit, agent, outcomes),
+        list(dict.fromkeys(notes)),
     )
 
 
-def _proven(
-    agent: Agent, state: int, outcomes: Outcomes
-) -> tuple[Bounds | None, list[float] | None, Misfit, str | None]:
-    fits = Misfit(alarm=False)
-    if not hasattr(agent, "confidence"):
-        return None, None, fits, f"{type(agent).__name__} keeps no counts, so nothing can be proven"
+def _unless(notes: list[str], part: Callable[..., Found | None], *arguments: Any) -> Found | None:
+    """A part of the insight; None and a note of why not, for an agent without counts or a model that is too large."""
     try:
-        found = agent.confidence(delta=DELTA, state=state)
-        empty = bool(getattr(found, "empty", False))
+        return part(*arguments)
     except ValueError as error:
-        if "empty" not in str(error):
-            return None, None, fits, str(error)
-        empty = True
-    if empty:
-        return (
-            None,
-            None,
-            Misfit(True, "no mix of the models is likely enough, given what was observed"),
-            None,
-        )
+        notes.append(" ".join(str(error).split()))
+        return None
+
+
+def _bounds(agent: Agent, state: int, outcomes: Outcomes) -> Bounds | None:
+    found = agent.confidence(delta=DELTA, state=state)
+    if found.empty:
+        raise ValueError("no mix of the models is likely enough to prove anything by")
     low, high = found.interval(state)
-    scale = outcomes.mdp.reward_scale
-    if not hasattr(found, "empty"):  # else it speaks in the user's units already
-        low, high, loss = outcomes.value(low), outcomes.value(high), found.loss * scale
-    else:
-        loss = found.loss
-    per_step = loss * (1.0 - outcomes.mdp.discount)
-    bounds = Bounds(state, float(low), float(high), float(per_step), bool(found.certified), DELTA)
-    weights = np.asarray(found.theta).tolist() if outcomes.mdp.dimension <= SHOWN else None
-    return bounds, weights, fits, None
+    per_step = found.loss * (1.0 - outcomes.mdp.discount)
+    return Bounds(outcomes.state_name(state), low, high, float(per_step), bool(found.certified), DELTA)
 
 
-def _misfit(agent: Agent) -> Misfit | None:
-    found = _asked(agent, "misfit", DELTA)
-    if found is None:
-        return None
-    evidence = float(getattr(found, "evidence", np.nan))
-    why = "what was observed is too unlikely under every mix of the models" if found.alarm else None
-    return Misfit(
-        bool(found.alarm),
-        why,
-        evidence if np.isfinite(evidence) else None,
-        plain(getattr(found, "where", None)),
-    )
+def _belief(agent: Agent, outcomes: Outcomes) -> list[Weight] | None:
+    mdp = outcomes.mdp
+    if mdp.dimension > SHOWN:
+        raise ValueError(f"the model has {mdp.dimension} weights; a belief is shown for up to {SHOWN}")
+    found, names = agent.belief(), mdp.names.models or [f"model {k + 1}" for k in range(mdp.dimension)]
+    columns = zip(names, found.mean.tolist(), found.low.tolist(), found.high.tolist(), strict=True)
+    return [Weight(*column) for column in columns]
 
 
-def _asked(agent: Agent, method: str, *arguments: Any) -> Any:
-    """What an agent answers where it has such a method and an answer."""
-    if not hasattr(agent, method):
-        return None
-    try:
-        return getattr(agent, method)(*arguments)
-    except (ValueError, NotImplementedError):
-        return None
-
-
-def plain(value: Any) -> Any:
-    """Arrays, named tuples and dataclasses as JSON knows them; what is too long is cut."""
-    if isinstance(value, np.ndarray):
-        return plain(value.tolist())
-    if isinstance(value, np.generic):
-        return plain(value.item())
-    if isinstance(value, float):
-        return value if np.isfinite(value) else None
-    if isinstance(value, dict):
-        return {str(key): plain(item) for key, item in value.items()}
-    if hasattr(value, "_asdict"):
-        return plain(value._asdict())
-    if hasattr(value, "__dataclass_fields__"):
-        return {name: plain(getattr(value, name)) for name in value.__dataclass_fields__}
-    if isinstance(value, list | tuple):
-        return [plain(item) for item in value[:SHOWN]]
-    return value if value is None or isinstance(value, bool | int | str) else str(value)
+def _misfit(agent: Agent, outcomes: Outcomes) -> Misfit:
+    found = agent.misfit(DELTA)
+    where = [
+        OddPair(
+            outcomes.state_name(pair.state),
+            outcomes.action_name(pair.action),
+            round(pair.visits),
+            [
+                Successor(outcomes.state_name(int(state)), float(expected), float(observed))
+                for state, expected, observed in zip(
+                    pair.successors, pair.expected, pair.observed, strict=True
+                )
+            ][:SHOWN],
+        )
+        for pair in found.where
+    ]
+    finite = bool(np.isfinite(found.evidence))
+    return Misfit(bool(found.alarm), found.evidence if finite else None, found.threshold, where, DELTA)

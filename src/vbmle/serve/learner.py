@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from vbmle.agents.base import Agent
+from vbmle.agents.informed_vbmle import recommended
 from vbmle.common.validation import Floats
 from vbmle.experiments import InputError, catalogue
 from vbmle.model.mdp import LinearMixtureMDP
@@ -38,6 +39,11 @@ def agent_class(name: str, settings: dict[str, Any]) -> tuple[type[Agent], dict[
     if found.needs_truth:
         raise InputError(f"agent: {name} needs the hidden truth, which only a simulation has")
     return found, fitted
+
+
+def recommended_name(mdp: LinearMixtureMDP) -> str:
+    """The agent of a loop for which none is named."""
+    return type(recommended(mdp)).__name__
 
 
 class Learner:

@@ -63,6 +63,7 @@ class LoopState(msgspec.Struct):
     decisions: int = 0
     observations: int = 0
     refusals: int = 0
+    odd: list[str] = []  # decisions of which only an impossible outcome is known
     cancelled: int = 0
     expired: int = 0
     compared: int = 0  # decisions that came with what the baseline does
@@ -81,10 +82,12 @@ class LoopState(msgspec.Struct):
                 self._decided(entry, event)
             case events.Observed() as event:
                 self._observed(entry, event, reward(event.state, event.action, event.next_state))
-            case events.Refused():
+            case events.Refused(decision_id=name):
                 self.refusals += 1
+                self.odd = [*(one for one in self.odd if one != name), name]
             case events.Cancelled(decision_id=name):
                 self.pending.pop(name, None)
+                self._explained(name)
                 self.cancelled += 1
             case events.Expired(decision_ids=names):
                 for name in names:
@@ -112,8 +115,13 @@ class LoopState(msgspec.Struct):
             self.compared += 1
             self.agreed += event.baseline_action == event.suggested
 
+    def _explained(self, name: str) -> None:
+        if name in self.odd:
+            self.odd.remove(name)
+
     def _observed(self, entry: Entry, event: events.Observed, reward: float | None) -> None:
         self.pending.pop(event.decision_id, None)
+        self._explained(event.decision_id)
         self.unseen.append(Outcome(entry.seq, event.state, event.action, event.next_state))
         self.observations += 1
         self.last_observation = entry.time

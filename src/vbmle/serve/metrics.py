@@ -13,7 +13,7 @@ from vbmle.serve.status import verdict
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5)
-LEVELS = {"good": 0, "watch": 1, "stop": 2}
+LEVELS = {"good": 0, "learning": 0, "watch": 1, "stop": 2}
 
 
 class Figures(Collector):
@@ -64,7 +64,7 @@ class Figures(Collector):
              lambda c: c.state.last_observation or 0.0),
             ("verdict", "0 good, 1 watch, 2 stop", lambda c: LEVELS[verdict(c, trouble).level]),
             ("misfit_alarm", "1 where no mix of the models explains the data",
-             lambda c: c.insights.latest is not None and c.insights.latest.misfit.alarm),
+             lambda c: c.insights.alarm),
             ("certified", "1 where the policy is proven the best",
              lambda c: c.insights.latest is not None and c.insights.latest.learning_over),
         ):  # fmt: skip

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from vbmle.serve.bodies import NAME_PATTERN, Failure
+from vbmle.serve.events import KINDS
 from vbmle.serve.http_api import Operation
 
 ERRORS = {
@@ -22,6 +23,16 @@ ERRORS = {
 }
 NO_LOOP = "There is no such loop."
 PREFIX = "#/components/schemas/{name}"
+ONE_OF_A_STREAM = {
+    "type": "object",
+    "description": "One of them; `data` is JSON.",
+    "properties": {
+        "id": {"type": "string", "pattern": "^[0-9]+$"},
+        "event": {"enum": list(KINDS)},
+        "data": {"type": "string", "contentMediaType": "application/json"},
+    },
+    "required": ["id", "event", "data"],
+}
 QUERIES = {
     "events": [
         ("after", {"type": "string", "pattern": "^[0-9]{1,18}$", "default": "0"}, "The last event known."),
@@ -103,6 +114,11 @@ def _operation(operation: Operation, by_type: dict[str, Any]) -> dict[str, Any]:
 
 
 def _answer(kind: Any, by_type: dict[str, Any]) -> dict[str, Any]:
+    if kind == "text/event-stream":
+        return {
+            "description": "Events, each with its number.",
+            "content": {kind: {"schema": ONE_OF_A_STREAM}},
+        }
     if isinstance(kind, str):
         return {"description": "Done.", "content": {kind: {"schema": {"type": "string"}}}}
     return {"description": "Done.", "content": {"application/json": {"schema": by_type[repr(kind)]}}}

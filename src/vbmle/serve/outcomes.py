@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import numpy as np
 
 from vbmle.estimation.counts import TransitionCounts
 from vbmle.model.mdp import LinearMixtureMDP
@@ -15,14 +15,22 @@ class Outcomes:
 
     def __init__(self, mdp: LinearMixtureMDP) -> None:
         self.mdp = mdp
-        self.state_names = _names(mdp, "state_names", mdp.num_states)
-        self.action_names = _names(mdp, "action_names", mdp.num_actions)
+        self.state_names, self.action_names = mdp.names.states, mdp.names.actions
         self._rewards = rewards(mdp)
+        known = self._rewards[np.isfinite(self._rewards)]  # that of a forbidden action is not
+        self.least, self.most = float(known.min()), float(known.max())
         self._counts = TransitionCounts(mdp)  # it knows which transitions there are, and in which order
 
     def require_possible(self, state: int, action: int, next_state: int) -> None:
-        """ValueError for a transition that no feasible theta allows."""
-        self._counts.add(state, action, next_state)
+        """BadInput for a transition that no feasible theta allows."""
+        try:
+            self._counts.add(state, action, next_state)
+        except ValueError as error:
+            raise BadInput(
+                f"the model calls it impossible that action {self.action_name(action)} in state "
+                f"{self.state_name(state)} leads to state {self.state_name(next_state)}; report what happened, "
+                "or correct the model (it was not counted)"
+            ) from error
 
     def reward(self, state: int, action: int, next_state: int) -> float | None:
         """What a transition earns, in the user's units; None for one that the model does not know."""
@@ -30,10 +38,6 @@ class Outcomes:
             return float(self._rewards[self._counts.add(state, action, next_state)])
         except ValueError:
             return None
-
-    def value(self, V: float) -> float:
-        """A value of the planner in the user's units."""
-        return V * self.mdp.reward_scale + self.mdp.reward_offset / (1.0 - self.mdp.discount)
 
     def state(self, given: int | str, where: str = "state") -> int:
         """A state by number or by name."""
@@ -43,21 +47,24 @@ class Outcomes:
         """An action by number or by name."""
         return _index(where, given, self.mdp.num_actions, self.action_names)
 
+    def require_allowed(self, state: int, action: int, where: str) -> int:
+        """The action, refused where the model rules it out in that state."""
+        if not self.mdp.allowed[state, action]:
+            raise BadInput(
+                f"{where} is {self.action_name(action)}; the model forbids that in state {self.state_name(state)}"
+            )
+        return action
+
     def state_name(self, state: int) -> str:
         """The state as people read it."""
-        return self.state_names[state] if self.state_names else str(state)
+        return self.mdp.names.state(state)
 
     def action_name(self, action: int) -> str:
         """The action as people read it."""
-        return self.action_names[action] if self.action_names else str(action)
+        return self.mdp.names.action(action)
 
 
-def _names(mdp: LinearMixtureMDP, attribute: str, count: int) -> list[str] | None:
-    names: Sequence[object] | None = getattr(mdp, attribute, None)
-    return [str(name) for name in names] if names is not None and len(names) == count else None
-
-
-def _index(where: str, given: int | str, size: int, names: list[str] | None) -> int:
+def _index(where: str, given: int | str, size: int, names: tuple[str, ...] | None) -> int:
     if isinstance(given, str):
         if names is not None and given in names:
             return names.index(given)

@@ -19,7 +19,7 @@ from vbmle.serve.controller import Controller, Pools
 from vbmle.serve.event_log import EventLog
 from vbmle.serve.events import Created, PolicySet
 from vbmle.serve.folder import Folder
-from vbmle.serve.learner import Learner
+from vbmle.serve.learner import Learner, recommended_name
 from vbmle.serve.loop_state import LoopState
 from vbmle.serve.npz import from_npz_bytes
 from vbmle.serve.outcomes import Outcomes
@@ -48,6 +48,7 @@ class Service:
         self._pools = Pools(
             ThreadPoolExecutor(cores, thread_name_prefix="vbmle-solves"),
             ThreadPoolExecutor(1, thread_name_prefix="vbmle-insight"),
+            asyncio.Lock(),
         )
         self._tasks: set[asyncio.Task[Any]] = set()
         self.log.on_commit, self.log.on_failure = self._committed, self._failed
@@ -126,16 +127,18 @@ class Service:
                 self._require_same(name, request, known)
                 return self._answer(known), False
             mdp = await self._mdp(request.model)
-            learner = await self.in_pool(self._fresh, mdp, request)
+            agent = request.agent or await self.in_pool(recommended_name, mdp)
+            learner = await self.in_pool(self._fresh, mdp, agent, request.settings)
             self._require_steady()  # while the agent was made, a write may have failed
             state = LoopState(name)
             created = Created(
                 request.model,
                 self.models[request.model],
-                request.agent,
+                agent,
                 request.settings,
                 request.mode,
                 request.expire_after,
+                recommended=request.agent is None,
             )
             state.apply(self.log.append(name, created), Outcomes(mdp).reward)
             await self.log.settled()
@@ -143,9 +146,9 @@ class Service:
             return self._answer(self.loops[name]), True
 
     @staticmethod
-    def _fresh(mdp: LinearMixtureMDP, request: LoopRequest) -> Learner:
+    def _fresh(mdp: LinearMixtureMDP, agent: str, settings: dict[str, Any]) -> Learner:
         try:
-            return Learner.fresh(mdp, request.agent, request.settings)
+            return Learner.fresh(mdp, agent, settings)
         except InputError as error:
             raise BadInput(str(error)) from error
 
@@ -154,7 +157,7 @@ class Service:
         assert before is not None
         for field in ("model", "agent", "settings", "mode", "expire_after"):
             old, new = getattr(before, field), getattr(request, field)
-            if old != new:
+            if old != new and not (field == "agent" and new is None and before.recommended):
                 raise Conflict(
                     f"loop {name} exists with {field} {old!r}, not {new!r}; use another name, "
                     f"or POST /v1/loops/{name}/mode to change its mode"
@@ -195,6 +198,7 @@ class Service:
         mdp = await self._mdp(created.event.model)
         state, learner = await self.in_pool(restore, self.log, name, mdp, say)
         self.loops[name] = self._controller(state, learner)
+        self.loops[name].insights.refresh()  # an alarm that rang before rings again, unasked
 
     async def in_pool(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Run what takes long beside the event loop."""
@@ -269,7 +273,7 @@ class Service:
                 await controller.solves.keep()
         for task in list(self._tasks):
             task.cancel()
-        for pool in self._pools:
+        for pool in (self._pools.solves, self._pools.insight):
             pool.shutdown(cancel_futures=True)
         self.log.close()
         self.folder.close()

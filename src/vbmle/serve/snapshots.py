@@ -23,7 +23,9 @@ from vbmle.serve.folder import sync_folder
 from vbmle.serve.loop_state import LoopState
 from vbmle.serve.npz import npz_bytes
 
-FORMAT = "vbmle-snapshot-1"
+FORMAT = "vbmle-snapshot-2"
+"""Changes with what a snapshot holds; one of another format is passed over, and the log is read in its place."""
+
 KEPT = 2
 """Of each loop: the latest, and one before it."""
 

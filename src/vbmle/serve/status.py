@@ -17,13 +17,16 @@ SHOWN_STATES = 200
 SHOWN_DECISIONS = 12
 SHOWN_DAYS = 90
 ENOUGH = 20
-"""Decisions from which on the share of those that expired says something."""
+"""Outcomes from which on their rhythm and the share of those that never came say something."""
+
+QUIET_SECONDS, QUIET_GAPS = 86400.0, 20.0
+"""For how long nothing comes until a person should look: a day, and so many times the usual pause."""
 
 
 class Verdict(msgspec.Struct, frozen=True):
-    """Whether to trust the loop: `stop` needs a person now, `watch` is normal while it learns."""
+    """Whether to trust the loop: `stop` needs a person now, `watch` one soon; `learning` is as it should be."""
 
-    level: Literal["good", "watch", "stop"]
+    level: Literal["good", "learning", "watch", "stop"]
     title: str
     text: str
 
@@ -56,6 +59,7 @@ class Shown(msgspec.Struct, frozen=True):
     policy_version: int
     mode: Mode
     next_state: str | None
+    reward: float | None
 
 
 class Choice(msgspec.Struct, frozen=True):
@@ -100,6 +104,8 @@ class Status(msgspec.Struct, frozen=True):
     days: list[DayOfLoop]
     recent: list[Shown]
     expire_after: float
+    discount: float
+    range_of_reward: tuple[float, float]  # the least and the most that one step can earn
 
 
 def status(controller: Controller, trouble: str | None = None) -> Status:
@@ -136,6 +142,8 @@ def status(controller: Controller, trouble: str | None = None) -> Status:
         days,
         recent(controller),
         created.expire_after,
+        outcomes.mdp.discount,
+        (outcomes.least, outcomes.most),
     )
 
 
@@ -168,6 +176,7 @@ def recent(controller: Controller) -> list[Shown]:
                 event.policy_version,
                 event.mode,
                 None if outcome is None else names.state_name(outcome),
+                None if outcome is None else names.reward(event.state, event.action, outcome),
             )
         )
     return shown
@@ -178,14 +187,19 @@ def verdict(controller: Controller, trouble: str | None = None) -> Verdict:
     state, insight = controller.state, controller.insights.latest
     if trouble is not None:
         return Verdict("stop", "Nothing can be recorded", trouble)
-    if insight is not None and insight.misfit.alarm:
-        return Verdict(
-            "stop", "The model does not fit", f"{insight.misfit.why}: stop trusting it, see what has changed"
+    if controller.insights.alarm:
+        baseline = (
+            "leave it to the baseline" if state.mode == "shadow" else "hand over to the baseline (shadow)"
         )
-    if state.refusals:
-        times = "once" if state.refusals == 1 else f"{state.refusals} times"
-        text = f"an outcome came {times} that the model calls impossible: correct the model, or the report of outcomes"
-        return Verdict("stop", "The impossible happened", text)
+        text = f"no mix of the models explains what was observed: {baseline}, and find out what changed"
+        return Verdict("stop", "The model does not fit", text)
+    if state.odd:
+        count = len(state.odd)
+        what = (
+            f"decision {state.odd[-1]} has an outcome" if count == 1 else f"{count} decisions have outcomes"
+        )
+        remedy = "report the right one, cancel the decision, or correct the model"
+        return Verdict("stop", "The impossible happened", f"{what} that the model calls impossible: {remedy}")
     if state.failure is not None:
         return Verdict(
             "stop", "The last solve failed", f"{state.failure}: the policy before it stays in force"
@@ -194,18 +208,38 @@ def verdict(controller: Controller, trouble: str | None = None) -> Verdict:
     if closed >= ENOUGH and state.expired > 0.5 * closed:
         text = f"{state.expired} of {closed} decisions never got an outcome: see that they are reported"
         return Verdict("watch", "Outcomes are missing", text)
+    if (pause := _pause(controller)) is not None:
+        text = f"no outcome has come for {pause}: see whether the system still runs and reports"
+        return Verdict("watch", "It has gone quiet", text)
     if state.observations == 0:
-        return Verdict("watch", "No data yet", "the agent plays what it would without any; report outcomes")
+        return Verdict(
+            "learning", "No data yet", "the agent plays what it would without any; report outcomes"
+        )
     return _progress(insight)
+
+
+def _pause(controller: Controller) -> str | None:
+    """For how long nothing has come, where that is longer than usual."""
+    state = controller.state
+    if state.last_observation is None or state.observations < ENOUGH:
+        return None
+    usual = (state.last_observation - state.created_at) / state.observations
+    quiet = controller.clock.wall() - state.last_observation
+    if quiet <= max(QUIET_SECONDS, QUIET_GAPS * usual):
+        return None
+    days = round(quiet / 86400.0)
+    return "a day" if days == 1 else f"{days} days"
 
 
 def _progress(insight: Insight | None) -> Verdict:
     if insight is None:
-        return Verdict("watch", "Learning", "what the data prove is being computed")
+        return Verdict("learning", "Learning", "what the data prove is being computed")
     if insight.bounds is None:
-        return Verdict("watch", "Learning", insight.note or "nothing is proven yet")
+        return Verdict("learning", "Learning", insight.notes[0] if insight.notes else "nothing is proven yet")
     sure = f"{100 * (1 - insight.bounds.delta):g}%"
     if insight.bounds.certified:
-        return Verdict("good", "Learning is over", f"the policy is proven the best, at {sure} confidence")
-    text = f"at most {insight.bounds.loss:.3g} per step is still to be gained, at {sure} confidence"
-    return Verdict("watch", "Learning", text)
+        text = f"nothing to do: no other policy is better than the one in force, at {sure} confidence"
+        return Verdict("good", "Learning is over", text)
+    fits = "the models fit, and at most" if insight.misfit is not None else "at most"
+    text = f"nothing to do: {fits} {insight.bounds.loss:.3g} per step is still to be gained, at {sure} confidence"
+    return Verdict("learning", "Learning", text)

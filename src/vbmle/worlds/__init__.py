@@ -19,6 +19,7 @@ from vbmle.worlds.pricing import pricing
 from vbmle.worlds.queue import queue
 from vbmle.worlds.random_network import random_network
 from vbmle.worlds.riverswim import riverswim
+from vbmle.worlds.suppliers import suppliers
 from vbmle.worlds.two_suspects import two_suspects
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
     "queue",
     "random_network",
     "riverswim",
+    "suppliers",
     "taxi",
     "two_suspects",
 ]

@@ -47,7 +47,7 @@ def write(world: World, title: str, path: str | Path) -> None:
 def draw(world: World, title: str) -> Figure:
     """The picture of a world under its hidden theta."""
     found = planner.plan(world.mdp, world.theta)
-    V = found.V * world.mdp.reward_scale + world.mdp.reward_offset / (1.0 - world.mdp.discount)
+    V = found.value
     labels: Labels | None = getattr(world, "labels", None)
     if labels is None and world.mdp.num_states <= MOST_NODES:
         figure = _graph(world, V, found.policy)
