@@ -144,7 +144,7 @@ class Agent(ABC):
 
     @abstractmethod
     def observe(self, state: int, action: int, next_state: int, *more: Any, **named: Any) -> None:
-        """Learn from one transition. Rewards are known: what else is given is refused in one line."""
+        """Learn from one transition. Rewards are known, so nothing else may be given."""
 
     def observe_many(self, states: ArrayLike, actions: ArrayLike, next_states: ArrayLike) -> Ints | None:
         """Learn from logged transitions, in their order: the same as observing them one by one."""

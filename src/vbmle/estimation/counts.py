@@ -185,7 +185,7 @@ class TransitionCounts:
         return found
 
     def continue_from(self, other: TransitionCounts) -> Ints:
-        """Take over all that counts of another layout of the same pairs have; the new indices, as often as counted."""
+        """Take over the counts of another layout of the same pairs; returns the new indices, as often as counted."""
         old = other.mdp.transitions
         row, to = old.row_of[other.observed], old.successor[other.observed]
         actions = self.mdp.num_actions

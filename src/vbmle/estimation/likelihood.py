@@ -48,7 +48,7 @@ class Estimate:
     residual : float
         The relative KKT residual at theta.
     gap : float
-        A bound on max <grad f, v - theta> over the feasible set: for a concave objective, how far `objective` is
+        A bound on the largest `<grad f, v - theta>` of any feasible v: for a concave objective, how far `objective` is
         from its maximum at most; infinite where rounding leaves nothing to be said.
     policy : (S,) integer array, or None
         Optimal for theta, where the objective has a value bias.

@@ -118,7 +118,7 @@ class LikelihoodSet:
         return float(self.counts.values[seen] @ np.log(p)) if (p > 0.0).all() else -np.inf
 
     def reach(self, functionals: Floats) -> Floats:
-        """Bounds on |<c, theta - self.theta>| over the set, one for each row c, by the ellipsoid."""
+        """Bounds on `|<c, theta - self.theta>|` over the set, one for each row c, by the ellipsoid."""
         inside, outside = np.zeros(len(functionals)), np.zeros(len(functionals))
         for part in self._parts:
             c = functionals[:, part.coordinates] @ part.basis
@@ -130,9 +130,9 @@ class LikelihoodSet:
         return np.sqrt(inside) + outside
 
     def support(self, c: Floats, guess: float) -> float:
-        """A bound on max <c, theta - self.theta> over the set, by duality; `guess` from `reach`.
+        """A bound on max `<c, theta - self.theta>` over the set, by duality; `guess` from `reach`.
 
-        (max over P of l + k <c, .> - level) / k bounds it for every k > 0, and is smallest where the maximiser
+        `(max over P of l + k <c, .> - level) / k` bounds it for every k > 0, and is smallest where the maximiser
         is just likely enough.
         """
         if guess <= 0.0:
