@@ -51,7 +51,7 @@ def make_agent(trial: Trial, world: World) -> Agent:
 
 def _maker(kind: str, choice: Choice) -> Callable[..., Any]:
     """What makes it; refused where a part of yours is not the one that the sweep was begun with."""
-    if choice.own is not None:
+    if choice.own:
         own_parts.require_same(choice.name, choice.settings, choice.own)
     return catalogue.maker(kind, choice.name)
 

@@ -27,12 +27,12 @@ from vbmle.experiments.stopping import Stopping
 class Choice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A world or an agent: its name in the catalogue, or "module:name", and the settings that differ from the defaults.
 
-    `own` is what `own_parts.describe` says of a part of your own, None of ours.
+    `own` is what `own_parts.describe` says of a part of your own; ours have none.
     """
 
     name: str
     settings: dict[str, Any] = {}
-    own: Own | None = None
+    own: Own | msgspec.UnsetType = msgspec.UNSET
 
     def python(self, home: str) -> str:
         """How Python calls its maker; `home` is where ours are."""
@@ -92,7 +92,7 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
                 raise InputError(f"{self.name}: there are no {kind}s; it needs at least one")
             folders: dict[str, str] = {}
             for label, choice in choices.items():
-                if choice.own is None:  # those of your own were checked when the spec was read
+                if not choice.own:  # those of your own were checked when the spec was read
                     catalogue.require(kind, choice.name, choice.settings, f"{self.name}: {kind} {label!r}")
                 _require_short(kind, label)
                 other = folders.setdefault(folder_name(label).lower(), label)
@@ -180,7 +180,7 @@ class Trial(msgspec.Struct, frozen=True):
         """A hash of all that decides the record: settings, seeds, and `code`, the version of the sources."""
         about = msgspec.to_builtins(self)
         for choice in ("world_choice", "agent_choice"):
-            own = about[choice].pop("own")
+            own = about[choice].pop("own", None)
             about[choice] |= {} if own is None else {"code": own["code"]}  # wherever it was found
         return _digest([code, about, self.seeds()])[:16]
 
