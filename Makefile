@@ -85,10 +85,11 @@ docs: $(STAMP) core ## the documentation, into site/; fails on an undocumented p
 bench: $(STAMP) core ## the speed table, into bench/
 	.venv/bin/vbmle bench --out bench
 
-torture: $(STAMP) core ## damaged files, two writers, odd records and fuzzed solves (docs/robustness.md)
-	PYTHONPATH=tests $(PY) tests/fuzz_files.py 1000
-	PYTHONPATH=tests $(PY) tests/fuzz.py 10000
-	$(PY) -m pytest -q tests/common tests/experiments/test_odd_records.py tests/test_edges.py
+torture: $(STAMP) core ## damaged files, extremes, two writers, odd records and fuzzed solves (docs/robustness.md)
+	$(ONE_THREAD) PYTHONPATH=tests $(PY) tests/fuzz_files.py 10000
+	$(ONE_THREAD) PYTHONPATH=tests $(PY) tests/fuzz.py 100000
+	$(ONE_THREAD) PYTHONPATH=tests $(PY) tests/fuzz_extremes.py 2000
+	$(ONE_THREAD) $(PY) -m pytest -q tests/common tests/experiments/test_odd_records.py tests/test_edges.py tests/test_supply_chain.py
 
 sbom: $(STAMP) ## what it is all made of (CycloneDX) and under which licences, into sbom/
 	$(PY) chain/sbom.py sbom/vbmle.cdx.json
