@@ -51,7 +51,7 @@ def misses(tail: str) -> tuple[int, int]:
 
 @pytest.mark.parametrize("tail", TAILS)
 def test_the_error_over_all_looks_is_kept_on_heavy_tails(tail: str):
-    """At most 5%: more misses than this have probability 1/1000 if the error is 5%."""
+    """About 5%: more misses than this have probability 1/1000 if the error is 5%."""
     missed, _ = misses(tail)
     assert missed <= stats.binom.ppf(0.999, REPEATS, stopping.ERROR)
 

@@ -165,7 +165,7 @@ def regret(worlds: Sequence[WorldRuns], name: str, agents: Sequence[str] = ()) -
                     "lines",
                     world.label,
                     "step t",
-                    "cumulative regret (units of reward)",
+                    "regret (units of reward)",
                     lines,
                     y_scale=_scale(world),
                     world=world.label,

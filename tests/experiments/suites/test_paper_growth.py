@@ -30,7 +30,8 @@ def test_a_doubling_agent_decides_as_one_that_is_asked_then_for_the_first_time()
     """At each of its decisions: the same data, state and time give the same theta."""
     world = vbmle.worlds.hypercube(3, delta=0.1, gap=0.9, seed=1)
     lazy = vbmle.VBMLE(world.mdp, update="doubling")
-    state, path, compared = 0, [], 0
+    path: list[tuple[int, int, int]] = []
+    state, compared = 0, 0
     for uniform in np.random.default_rng(0).random(200):
         before = lazy.decisions
         action = lazy.act(state)

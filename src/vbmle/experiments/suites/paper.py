@@ -92,16 +92,16 @@ class Size(NamedTuple):
 
 QUICK = Size(((4,), (4,), (2,)), 2, 60, 2, 100, 2, 40, 10, (5, 15, 45), paper_growth.QUICK)
 FULL = Size(
-    ((100, 200, 400), (100, 200, 400), (50, 100)),
-    20,
-    500,
-    60,
-    2500,
-    10,
-    600,
-    60,
-    (5, 15, 45, 100),
-    paper_growth.FULL,
+    looks=((100, 200, 400, 800), (100, 200, 400, 800), (100,)),
+    beside=20,
+    steps=500,
+    long_trials=40,
+    long=2500,
+    other_trials=10,
+    other_steps=600,
+    cost_steps=30,
+    cost_states=(5, 15, 45, 100),
+    growth=paper_growth.FULL,
 )
 THOROUGH = FULL._replace(
     looks=((100, 200, 400, 800, 1600, 3200), (100, 200, 400, 800, 1600, 3200), (100, 200, 400)),
