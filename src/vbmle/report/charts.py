@@ -258,7 +258,7 @@ def mle_error(worlds: Sequence[WorldRuns], name: str) -> Chart | None:
         if series:
             how, limit = _bounded(world, series)
             told.append(f"{world.label}: {how}")
-            label = "|θ* - θ_MLE|² in the norm of A_t"
+            label = "|θ* - θ_MLE|², norm of A_t"
             lines = [*series, *limit]
             panels.append(
                 Panel("lines", world.label, "step t", label, lines, y_scale="log", world=world.label)
