@@ -145,6 +145,16 @@ def test_every_figure_draws(page: Page):
         assert min(box["width"], box["height"]) > 100
 
 
+def test_intervals_lie_within_their_axis(page: Page):
+    """Of shares, which may be negative, too."""
+    ranges = page.evaluate(
+        "() => [...document.querySelectorAll('[data-kind=exploration] .panel')].map(p => p.layout.xaxis.range)"
+    )
+    assert len(ranges) == 1
+    assert ranges[0][0] < -1.0
+    assert ranges[0][1] > 1.0
+
+
 def test_labels_are_text_not_markup(wide: Opened):
     page = wide.page
     assert page.locator("b", has_text="UCLK").count() == 0

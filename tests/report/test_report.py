@@ -119,7 +119,7 @@ def test_axes_are_labelled_with_units():
     assert dots is not None
     figure = figures.draw(curves, looks)
     (axes,) = figure.axes
-    assert (axes.get_xlabel(), axes.get_ylabel()) == ("step t", "cumulative regret (units of reward)")
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("step t", "regret (units of reward)")
     assert axes.get_title() == "net"
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["a", "b"]
     assert "t = 6" in figures.draw(dots, looks).axes[0].get_xlabel()

@@ -165,7 +165,7 @@ def regret(worlds: Sequence[WorldRuns], name: str, agents: Sequence[str] = ()) -
                     "lines",
                     world.label,
                     "step t",
-                    "cumulative regret (units of reward)",
+                    "regret (units of reward)",
                     lines,
                     y_scale=_scale(world),
                     world=world.label,
@@ -258,7 +258,7 @@ def mle_error(worlds: Sequence[WorldRuns], name: str) -> Chart | None:
         if series:
             how, limit = _bounded(world, series)
             told.append(f"{world.label}: {how}")
-            label = "|θ* - θ_MLE|² in the norm of A_t"
+            label = "|θ* - θ_MLE|², norm of A_t"
             lines = [*series, *limit]
             panels.append(
                 Panel("lines", world.label, "step t", label, lines, y_scale="log", world=world.label)

@@ -76,7 +76,7 @@ def along(sweep: Sweep, name: str) -> Chart:
         "points",
         "",
         parameter,
-        f"regret at t = {horizon} (units of reward)",
+        f"regret at t = {horizon}",
         series,
         _scale(sweep.values, WIDE_AXIS),
         scale,

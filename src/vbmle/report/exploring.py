@@ -117,7 +117,7 @@ def card(worlds: Sequence[WorldRuns]) -> Card | None:
             np.clip([x], -1.0, 1.0) for x in (gain.found.value, gain.found.low, gain.found.high)
         )
         rows.append(Series(gain.agent, gain.world, place, np.zeros(1), low, high, worlds=[gain.world]))
-    label = f"share of the loss of {PLAIN} that {found[0].agent} avoids"
+    label = "share of the loss avoided"
     panel = Panel("forest", "", label, "", rows, mark=WORTH, x_range=(-1.0, 1.0))
     note = f"Dotted: {WORTH:.0%}, a gain worth having. What lies beyond -1 or 1 is drawn there."
     caption = (

@@ -130,7 +130,7 @@ def _panel(axes: Axes, panel: Panel, styles: Styles) -> None:
         axes.set_ylim(len(names) - 0.4, -0.6)
     if panel.form == "forest" and panel.x_scale == "linear":
         low, high = panel.x_range or (0.0, 1.0)
-        axes.set_xlim(low - 0.02, high + 0.02)
+        axes.set_xlim(low - 0.02 * (high - low), high + 0.02 * (high - low))
     if panel.mark is not None:
         axes.axvline(panel.mark, color="0.4", linewidth=1, linestyle=":")
     _scales(axes, panel)

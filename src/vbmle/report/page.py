@@ -247,6 +247,7 @@ def _panel_data(kind: str, panel: Panel, points: int) -> dict[str, Any]:
         **{"kind": kind, "form": panel.form, "xLabel": panel.x_label, "yLabel": panel.y_label},
         **{
             "xScale": panel.x_scale,
+            "xRange": panel.x_range,
             "yScale": panel.y_scale,
             "mark": panel.mark,
             "xs": places,

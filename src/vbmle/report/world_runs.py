@@ -207,9 +207,9 @@ def sweeps(worlds: Sequence[WorldRuns], parameter: str | None = None) -> list[Sw
         for world, choice in made:
             if _number(choice.settings.get(name)):
                 rest = {key: value for key, value in choice.settings.items() if key != name}
-                groups.setdefault(json.dumps([choice.name, rest], sort_keys=True, default=str), []).append(
-                    world
-                )
+                groups.setdefault(
+                    json.dumps([world.experiment, choice.name, rest], sort_keys=True, default=str), []
+                ).append(world)
         found += [_sweep(name, group) for group in groups.values()]
     return [sweep for sweep in found if len(set(sweep.values.tolist())) > 1]
 

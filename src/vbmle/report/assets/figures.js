@@ -190,7 +190,7 @@ window.figures = (function () {
     const labels = names.map((name) => escaped(name).replace(/, (\d+ of \d+ at 0)$/, "<br><i>$1</i>"));
     const yaxis = { type: "linear", tickvals: labels.map((_, n) => n), ticktext: labels, range: [labels.length - 0.4, -0.6] };
     const ends = panel.xRange || [0, 1];
-    const xaxis = bend ? right.axis : { type: "linear", range: [ends[0] - 0.03, ends[1] + 0.03] };
+    const xaxis = bend ? right.axis : { type: "linear", range: [ends[0] - 0.03 * (ends[1] - ends[0]), ends[1] + 0.03 * (ends[1] - ends[0])] };
     return { traces: traces, xaxis: xaxis, yaxis: yaxis, height: rowsHeight(labels.length, strip ? 36 : 19) };
   }
 
