@@ -91,8 +91,15 @@ def test_the_spread_is_a_ratio_of_standard_deviations():
     assert found.estimate == pytest.approx(12.0, rel=1e-12)
     assert found.low <= 12.0 + 1e-9 <= found.high + 1e-6
     assert found.outcome == "holds"
+    assert "an order of magnitude sure at (3,2), (5,4)" in found.sentence
     printed = [row["UCLK, printed"] for row in found.details]
     assert printed == ["79.289", "23.982"]
+
+
+def test_less_spread_is_not_yet_an_order_of_magnitude_less():
+    found = by_claim(paper({"VBMLE": draw(2.0, 0.5), "UCLK": draw(20.0, 2.0)}))["spread"]
+    assert found.outcome == "does not hold"
+    assert "less spread is sure everywhere, an order of magnitude excluded at (3,2), (5,4)" in found.sentence
 
 
 @pytest.mark.parametrize(

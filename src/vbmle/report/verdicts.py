@@ -216,16 +216,12 @@ def _spread(worlds: Sequence[WorldRuns]) -> Verdict | None:
         return None
     parts = _times("the standard deviation of VBMLE's", found, rows)
     claimed = [found[world] for world in CLAIMED if world in found]
-    sure = [ratio.low >= ORDER for ratio in claimed]
-    some = "an order of magnitude is sure" if claimed and all(sure) else _within_order(claimed)
     first = next(iter(found.values()))
     return Verdict(
         "spread",
         "Spread against UCLK",
-        _outcome(
-            [ratio.low > 1.0 for ratio in claimed], [ratio.high < 1.0 for ratio in claimed], _fewest(rows)
-        ),
-        f"UCLK's regret has {_joined(parts)}; {some}.",
+        _outcome([r.low >= ORDER for r in claimed], [r.high < ORDER for r in claimed], _fewest(rows)),
+        f"UCLK's regret has {_joined(parts)}; {_order(found)}.",
         *(first.value, first.low, first.high),
         "ratio of standard deviations",
         count,
@@ -233,10 +229,15 @@ def _spread(worlds: Sequence[WorldRuns]) -> Verdict | None:
     )
 
 
-def _within_order(claimed: Sequence[Interval]) -> str:
-    if claimed and any(ratio.high < ORDER for ratio in claimed):
-        return "an order of magnitude is out of reach somewhere"
-    return "an order of magnitude is possible, and not sure"
+def _order(found: Mapping[str, Interval]) -> str:
+    """Whether less spread is sure, and an order of magnitude."""
+    less = "sure everywhere" if all(ratio.low > 1.0 for ratio in found.values()) else "not sure everywhere"
+    sure = [world for world, ratio in found.items() if ratio.low >= ORDER]
+    excluded = [world for world, ratio in found.items() if ratio.high < ORDER]
+    if sure or excluded:
+        parts = [f"{word} at {', '.join(at)}" for word, at in (("sure", sure), ("excluded", excluded)) if at]
+        return f"less spread is {less}, an order of magnitude {' and '.join(parts)}"
+    return f"less spread is {less}, an order of magnitude is neither sure nor excluded"
 
 
 def _time(worlds: Sequence[WorldRuns]) -> Verdict | None:
@@ -347,7 +348,7 @@ def _growth(worlds: Sequence[WorldRuns], dimensions: Sequence[WorldRuns]) -> Ver
         f"({count} worlds; the theorem allows T^0.5 up to logarithms)"
     )
     if more:
-        sentence += f", and with d as {_joined(more)}, where it allows d^1"
+        sentence += f", and in {dimensions[0].horizon:,} steps with d as {_joined(more)}, where it allows d^1"
     first = next(iter(last.values()))
     return Verdict(
         "growth",
