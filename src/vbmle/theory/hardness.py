@@ -31,14 +31,27 @@ ROUNDING = 1e-13
 
 @dataclass(frozen=True)
 class Hardness:
-    """What `hardness` finds."""
+    """How hard a world is, as `hardness` returns it.
+
+    Attributes
+    ----------
+    diameter : float
+        Steps; inf where some state cannot be reached surely from another.
+    value_norm : float
+        In the user's units of value.
+    inverse_gaps : float
+        One over the user's units of value.
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> vbmle.Hardness(diameter=2.0, value_norm=0.5, inverse_gaps=3.0).diameter
+    2.0
+    """
 
     diameter: float
-    """Steps; inf where some state cannot be reached surely from another."""
     value_norm: float
-    """In the user's units of value."""
     inverse_gaps: float
-    """One over the user's units of value."""
 
 
 def hardness(world: World) -> Hardness:
@@ -53,6 +66,16 @@ def hardness(world: World) -> Hardness:
     ----------
     world : World
         The model with its hidden truth.
+
+    Returns
+    -------
+    Hardness
+        The three measures.
+
+    Raises
+    ------
+    ValueError
+        If `world` is not a World: a model alone has no truth to measure.
 
     Examples
     --------
