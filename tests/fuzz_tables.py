@@ -38,8 +38,12 @@ def record(folder: Path) -> Kind:
         for name, column in whole.columns.items():
             np.testing.assert_array_equal(found.columns[name], column)
 
-    file = str(path.relative_to(folder))
-    return Kind("record of a sweep", path.read_bytes(), lambda _: store.read(trial), check, file)
+    file = path.relative_to(folder)
+
+    def read(mutant: Path) -> Any:
+        return Store(mutant.parents[len(file.parts) - 1], experiment).read(trial)
+
+    return Kind("record of a sweep", path.read_bytes(), read, check, str(file))
 
 
 def tables(folder: Path) -> list[Kind]:
