@@ -103,4 +103,5 @@ def test_no_sampler_leaks():
 
 def test_a_leak_would_be_seen():
     kept: list[Any] = []
-    assert growth(lambda: kept.append(Information(CORE, 1.0)), SEVERAL) > ROOM
+    rounds = (growth(lambda: kept.append(Information(CORE, 1.0)), SEVERAL) for _ in range(20))
+    assert any(grown > ROOM for grown in rounds)  # the first may fill memory that others have freed
