@@ -10,24 +10,28 @@ ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 # What `make sanitize` runs: tests that reach into the core.
 SLICE := tests/core --ignore=tests/core/test_build.py -k 'not clarabel and not ten_thousand and not leak'
 FUZZED := 300
-CHECKED := src tests docs core hatch_build.py
+CHECKED := src tests docs core chain hatch_build.py
 
 .DEFAULT_GOAL := help
-.PHONY: help paper compare study league peers test lint format docs bench soak torture core wheel sanitize clean
+.PHONY: help paper compare study league peers test lint format docs bench soak torture sbom core wheel sanitize clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
 
+# Only files whose hashes are in a lock are installed, whatever an index offers.
+INSTALL := -m pip install -q --require-hashes
+
 # What runs the experiments; a compiler too, where the system has none.
-$(RUNS): requirements-paper.lock pyproject.toml hatch_build.py
+$(RUNS): requirements-paper.lock requirements-compiler.lock pyproject.toml hatch_build.py
 	test -x $(PY) || python3 -m venv .venv
-	$(PY) -m pip install -q -r requirements-paper.lock $$($(PY) core/build.py --needs)
+	$(PY) $(INSTALL) -r requirements-paper.lock
+	test -z "$$($(PY) core/build.py --needs)" || $(PY) $(INSTALL) -r requirements-compiler.lock
 	$(PY) -m pip install -q --no-build-isolation --no-deps -e .
 	touch $@
 
 # What tests and documents them.
 $(STAMP): requirements.lock $(RUNS)
-	$(PY) -m pip install -q -r requirements.lock
+	$(PY) $(INSTALL) -r requirements.lock
 	touch $@
 
 # Warnings are errors for us; they must not keep anybody with another compiler from running the experiments.
@@ -49,10 +53,11 @@ league: core ## how far behind the best each agent is, over many worlds, into le
 study: core ## what the maximiser and the bias do to regret, into study/
 	.venv/bin/vbmle study --out study
 
-.venv-peers/.installed: requirements-peers.lock pyproject.toml
+.venv-peers/.installed: requirements-peers.lock requirements-compiler.lock pyproject.toml
 	test -x $(PEERS) || python3 -m venv .venv-peers
 	$(PEERS) -m pip install -q -r requirements-peers.lock
-	$(PEERS) -m pip install -q --no-deps -e .
+	test -z "$$($(PEERS) core/build.py --needs)" || $(PEERS) $(INSTALL) -r requirements-compiler.lock
+	$(PEERS) -m pip install -q --no-build-isolation --no-deps -e .
 	touch $@
 
 peers: .venv-peers/.installed ## reward lost by VBMLE, Q-learning and DQN, into peers/ and docs/peers.md
@@ -72,7 +77,7 @@ format: $(STAMP) ## rewrite the code in the house format
 	$(PY) -m ruff format $(CHECKED)
 
 soak: $(STAMP) core ## the service for an hour: 10,000 stories of clients, killed at a hundred moments and at every write
-	$(ONE_THREAD) VBMLE_SOAK=1 $(PY) -m pytest -s tests/serve/test_stories.py tests/serve/test_crashes.py
+	$(ONE_THREAD) VBMLE_SOAK=1 $(PY) -m pytest -s tests/serve/test_stories.py tests/serve/test_crashes.py tests/serve/test_openapi.py
 
 docs: $(STAMP) core ## the documentation, into site/; fails on an undocumented public name
 	$(PY) -m mkdocs build --strict
@@ -80,10 +85,15 @@ docs: $(STAMP) core ## the documentation, into site/; fails on an undocumented p
 bench: $(STAMP) core ## the speed table, into bench/
 	.venv/bin/vbmle bench --out bench
 
-torture: $(STAMP) core ## damaged files, two writers, odd records and fuzzed solves (docs/robustness.md)
-	PYTHONPATH=tests $(PY) tests/fuzz_files.py 1000
-	PYTHONPATH=tests $(PY) tests/fuzz.py 10000
-	$(PY) -m pytest -q tests/common tests/experiments/test_odd_records.py tests/test_edges.py
+torture: $(STAMP) core ## damaged files, extremes, two writers, odd records and fuzzed solves (docs/robustness.md)
+	$(ONE_THREAD) PYTHONPATH=tests $(PY) tests/fuzz_files.py 10000
+	$(ONE_THREAD) PYTHONPATH=tests $(PY) tests/fuzz.py 100000
+	$(ONE_THREAD) PYTHONPATH=tests $(PY) tests/fuzz_extremes.py 2000
+	$(ONE_THREAD) $(PY) -m pytest -q tests/common tests/experiments/test_odd_records.py tests/test_edges.py tests/test_supply_chain.py
+
+sbom: $(STAMP) ## what it is all made of (CycloneDX) and under which licences, into sbom/
+	$(PY) chain/sbom.py sbom/vbmle.cdx.json
+	$(PY) chain/licences.py > sbom/licences.txt || { cat sbom/licences.txt; exit 1; }
 
 wheel: $(RUNS) ## a wheel for this platform and any Python, and the sources to build others from, into dist/
 	$(PY) -m hatchling build

@@ -1,4 +1,4 @@
-"""The API page has every public name and no other: checked by `make docs` and by a test."""
+"""The API page has every public name and no other, and formulas are set as mathematics."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from types import ModuleType
 from typing import Any
 
 API_PAGE = Path(__file__).with_name("api.md")
+FORMULA = re.compile(r"^\$\$\n(.+?)\n\$\$$", re.MULTILINE | re.DOTALL)
 
 
 def public_names() -> set[str]:
@@ -40,6 +41,18 @@ def problems(text: str) -> list[str]:
         *(f"{name} is documented in docs/api.md but not public" for name in sorted(set(named) - public)),
         *(f"{name} is documented twice in docs/api.md" for name in sorted(twice)),
     ]
+
+
+def set_formulas(markdown: str) -> str:
+    """Formulas in LaTeX between lines of $$ as MathML, which browsers set without a script."""
+    from latex2mathml.converter import convert
+
+    return FORMULA.sub(lambda found: f"<p>{convert(found[1], display='block')}</p>", markdown)
+
+
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    """Called by mkdocs for the text of every page."""
+    return set_formulas(markdown)
 
 
 def on_pre_build(config: Any) -> None:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -110,6 +111,15 @@ def gradient(
     return phi.T @ weight - ridge * est.theta
 
 
+def judges_rounding(mdp: LinearMixtureMDP, counts: TransitionCounts, theta: np.ndarray) -> float:
+    """How far rounding may move what the judge computes: a probability in which large weights cancel has few digits."""
+    seen = counts.values > 0
+    if not seen.any():
+        return 0.0
+    phi = dense(mdp.transitions.phi)[seen]
+    return float(8.0 * np.finfo(float).eps * (np.abs(phi) @ np.abs(theta) / np.abs(phi @ theta)).max())
+
+
 def judge(mdp: LinearMixtureMDP, counts: TransitionCounts, rng: np.random.Generator, tally: Tally) -> None:
     """One call of value_biased, and everything it promises."""
     state, ridge = int(rng.integers(mdp.num_states)), float(rng.choice([0.0, 1e-3, 1.0, 100.0]))
@@ -128,7 +138,9 @@ def judge(mdp: LinearMixtureMDP, counts: TransitionCounts, rng: np.random.Genera
         assert est.residual <= PROMISED
         kkt = optimality(mdp, est.theta, gradient(mdp, counts, est, state, bias, ridge))
         relative = kkt.residual / (kkt.scale * np.sqrt(kkt.terms))  # the promise is for each number
-        assert relative <= JUDGED, f"called converged with a residual of {relative:.3g}"
+        assert relative <= JUDGED + judges_rounding(mdp, counts, est.theta), (
+            f"called converged with a residual of {relative:.3g}"
+        )
         tally.converged += 1
         tally.worst = max(tally.worst, relative)
 
@@ -138,7 +150,9 @@ def fuzz(calls: int, seed: int) -> Tally:
     tally, k = Tally(), 0
     while tally.calls < calls:
         rng = np.random.default_rng([seed, k])
-        mdp = random_model(rng)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # of models that are nearly equal
+            mdp = random_model(rng)
         for _ in range(CALLS_PER_MODEL):
             try:
                 judge(mdp, random_counts(mdp, rng), rng, tally)

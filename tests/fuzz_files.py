@@ -9,22 +9,24 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import sys
 import tempfile
 import time
 import warnings
 import zipfile
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from functools import cache
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
+import fuzz_tables
 import numpy as np
 
 import vbmle
-from vbmle.common.archive import read_arrays
-from vbmle.common.files import save_npz
 from vbmle.experiments import catalogue
 from vbmle.testing import example_models
 
@@ -32,6 +34,21 @@ MASKED = "candidates with names and a mask"
 MODELS = ("tabular, a product of simplices", "sparse mixture", "reward of the next state")
 SLOW = 1.0  # seconds of processor time that loading a mutant may take
 ODD_NUMBERS = (-1.0, 0.5, np.nan, np.inf, -np.inf, 1e300, -1e300, 2.0**62, -(2.0**63), 1e-320, 2.0)
+ODD_CELLS = (
+    "",
+    "-1",
+    "0.5",
+    "nan",
+    "inf",
+    "1e300",
+    "x",
+    "=1+1",
+    "99999999999999999999",
+    "2",
+    "true",
+    '"',
+    "é",
+)
 ODD_META: tuple[Any, ...] = (
     None,
     [],
@@ -60,13 +77,20 @@ class Tally:
     broken: list[str] = field(default_factory=list)
 
 
+@dataclass
 class Kind:
     """One kind of file: a whole one, how it is loaded, and what must hold of what was loaded."""
 
-    def __init__(
-        self, name: str, content: bytes, load: Callable[[Path], Any], check: Callable[[Any], None]
-    ) -> None:
-        self.name, self.content, self.load, self.check = name, content, load, check
+    name: str
+    content: bytes
+    load: Callable[[Path], Any]
+    check: Callable[[Any], None]
+    file: str = "mutant.npz"
+    arrays: dict[str, np.ndarray] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.file.endswith(".npz"):
+            self.arrays = read_content(self.content)
 
 
 def learnt(kind: type, mdp: vbmle.LinearMixtureMDP, theta: np.ndarray, **settings: Any) -> Any:
@@ -186,9 +210,15 @@ def cut(content: bytes, rng: np.random.Generator) -> bytes:
     return content[:at] + bytes(int(rng.integers(1, 200))) + content[at:]
 
 
-def arrays_of(content: bytes, folder: Path) -> dict[str, np.ndarray]:
-    (folder / "one.npz").write_bytes(content)
-    return read_arrays(folder / "one.npz")
+def read_content(content: bytes) -> dict[str, np.ndarray]:
+    with np.load(io.BytesIO(content), allow_pickle=False) as archive:
+        return {name: archive[name] for name in archive.files}
+
+
+def written(arrays: dict[str, np.ndarray]) -> bytes:
+    out = io.BytesIO()
+    np.savez(out, **arrays)  # type: ignore[arg-type]
+    return out.getvalue()
 
 
 def edit(arrays: dict[str, np.ndarray], rng: np.random.Generator) -> None:
@@ -196,7 +226,7 @@ def edit(arrays: dict[str, np.ndarray], rng: np.random.Generator) -> None:
     name = str(rng.choice(sorted(arrays)))
     array = arrays[name].copy()
     way = int(rng.integers(8))
-    if name == "meta" or way == 0:
+    if name == "meta" or (way == 0 and "meta" in arrays):
         edit_meta(arrays, rng)
     elif way == 1:
         del arrays[name]
@@ -250,8 +280,10 @@ def swollen(seed: int) -> bytes:
     return out.getvalue()
 
 
-def mutant(kind: Kind, others: list[Kind], rng: np.random.Generator, folder: Path, bomb: bytes) -> bytes:
+def mutant(kind: Kind, others: list[Kind], rng: np.random.Generator, bomb: bytes) -> bytes:
     way = rng.random()
+    if kind.file.endswith(".csv") and way < 0.7:
+        return edit_text(kind.content, rng)
     if way < 0.15:
         return flip(kind.content, rng)
     if way < 0.25:
@@ -260,25 +292,43 @@ def mutant(kind: Kind, others: list[Kind], rng: np.random.Generator, folder: Pat
         return bomb
     if way < 0.28:
         return others[int(rng.integers(len(others)))].content
-    arrays = arrays_of(kind.content, folder)
+    if not kind.arrays:
+        return flip(kind.content, rng) if way < 0.8 else cut(kind.content, rng)
+    arrays = dict(kind.arrays)
     if way < 0.35:
-        other = arrays_of(others[int(rng.integers(len(others)))].content, folder)
+        other = others[int(rng.integers(len(others)))].arrays or kind.arrays
         name = str(rng.choice(sorted(other)))
         arrays[name] = other[name]
     else:
         edit(arrays, rng)
-    save_npz(folder / "edited.npz", arrays)
-    return (folder / "edited.npz").read_bytes()
+    return written(arrays)
+
+
+def edit_text(content: bytes, rng: np.random.Generator) -> bytes:
+    """A cell, a line or a column of a CSV file changed, doubled or gone."""
+    table = [line.split(",") for line in content.decode().splitlines()]
+    row, way = int(rng.integers(len(table))), int(rng.integers(4))
+    column = int(rng.integers(len(table[row])))
+    if way == 0:
+        del table[row]
+    elif way == 1:
+        table.append(table[row])
+    elif way == 2:
+        table = [line[:column] + line[column + 1 :] for line in table]
+    else:
+        table[row][column] = str(rng.choice(ODD_CELLS))
+    return "\n".join(",".join(line) for line in table).encode()
 
 
 def fuzz(kind: Kind, others: list[Kind], count: int, folder: Path, seed: int = 0) -> Tally:
     """That many mutants of one kind, each loaded and, where it is accepted, put to use."""
-    rng, tally, path = np.random.default_rng([seed, len(kind.name)]), Tally(), folder / "mutant.npz"
+    rng, tally, path = np.random.default_rng([seed, *kind.name.encode()]), Tally(), folder / kind.file
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(kind.content)
     kind.check(kind.load(path))
     bombs = [swollen(k) for k in range(2)]
     for number in range(count):
-        path.write_bytes(mutant(kind, others, rng, folder, bombs[number % 2]))
+        path.write_bytes(mutant(kind, others, rng, bombs[number % 2]))
         tally.mutants += 1
         begun = time.process_time()
         try:
@@ -305,23 +355,34 @@ def fuzz(kind: Kind, others: list[Kind], count: int, folder: Path, seed: int = 0
     return tally
 
 
-def main(count: int) -> int:
+def every_kind(folder: Path) -> list[Kind]:
+    """Models and agents, records of sweeps, tables and logs."""
+    return [*kinds(folder), *fuzz_tables.kinds(folder)]
+
+
+def of_one_kind(number: int, count: int) -> tuple[str, Tally]:
+    """The mutants of one kind, in a folder of their own."""
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        everything = kinds(folder)
-        broken = 0
-        for kind in everything:
-            tally = fuzz(kind, everything, count, folder)
-            broken += len(tally.broken)
+        everything = every_kind(Path(name))
+        return everything[number].name, fuzz(everything[number], everything, count, Path(name))
+
+
+def main(count: int, processes: int) -> int:
+    with tempfile.TemporaryDirectory() as name:
+        numbers = range(len(every_kind(Path(name))))
+    broken = mutants = 0
+    with ProcessPoolExecutor(processes, get_context("spawn")) as pool:
+        for shown, tally in pool.map(of_one_kind, numbers, [count] * len(numbers)):
+            broken, mutants = broken + len(tally.broken), mutants + tally.mutants
             figures = f"{tally.mutants} mutants, {tally.refused} refused, {tally.accepted} accepted and sound"
-            print(
-                f"{kind.name}: {figures}, {len(tally.broken)} broken, slowest {tally.slowest:.2f} s",
-                flush=True,
-            )
+            slow = f"slowest {tally.slowest:.2f} s, {tally.slow} above {SLOW:g} s"
+            print(f"{shown}: {figures}, {len(tally.broken)} broken, {slow}", flush=True)
             for line in tally.broken[:5]:
                 print("   ", line[:300])
+    print(f"{mutants} mutants of {len(numbers)} kinds, {broken} broken")
     return int(broken > 0)
 
 
 if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1]) if len(sys.argv) > 1 else 1000))
+    given = [int(argument) for argument in sys.argv[1:]]
+    sys.exit(main(given[0] if given else 1000, given[1] if len(given) > 1 else os.cpu_count() or 1))

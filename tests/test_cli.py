@@ -162,9 +162,13 @@ def test_the_report_is_remade_from_records_alone(call, tmp_path: Path, monkeypat
     assert "paper: running 21 of 21 trials" in err
     assert "distance: running 4 of 4 trials" in err
     assert "0.793" in out, "the paper's seconds per step"
-    made = {p.relative_to(tmp_path) for p in tmp_path.rglob("*") if p.is_file() and p.suffix != ".parquet"}
-    for world in ("3-2", "5-4", "15-4"):
-        assert {Path(f"figures/paper-{world}.png"), Path(f"figures/paper-{world}.pdf")} <= made
+    made = {
+        p.relative_to(tmp_path)
+        for p in tmp_path.rglob("*")
+        if p.is_file() and p.suffix != ".parquet" and not p.name.startswith(".")
+    }
+    for ending in ("png", "pdf", "csv", "tex"):
+        assert {Path(f"figures/paper-regret.{ending}"), Path(f"tables/paper-regret.{ending}")} <= made
     assert {Path("tables/paper-regret.csv"), Path("tables/paper-pairs.csv"), Path("report.html")} <= made
     rows = list(csv.DictReader((tmp_path / "tables" / "paper-regret.csv").read_text().splitlines()))
     published = {(row["world"], row["agent"]): row["published_std"] for row in rows}

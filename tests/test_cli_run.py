@@ -103,6 +103,7 @@ def test_a_run_ends_in_a_report_and_again_in_nothing_to_do(spec: Path, whole: Pa
     stamps = {path: path.stat().st_mtime_ns for path in records(whole)}
     code, _, err = finish(start(spec, whole))
     assert code == 0
+    assert "nothing to do: all" in err
     assert "running" not in err
     assert "preparing" not in err
     assert {path: path.stat().st_mtime_ns for path in records(whole)} == stamps

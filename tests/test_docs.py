@@ -3,6 +3,7 @@
 import ast
 import doctest
 import functools
+import importlib
 import importlib.util
 import inspect
 import json
@@ -51,12 +52,66 @@ def test_an_invented_name_is_found(hooks):
     assert hooks.problems(text) == ["vbmle.no_such_name is documented in docs/api.md but not public"]
 
 
+def test_formulas_are_set_as_mathematics(hooks):
+    text = hooks.set_formulas("before\n\n$$\n\\frac{1}{2} \\le x\n$$\n\nafter")
+    assert text.startswith("before\n\n<p><math")
+    assert text.endswith("</math></p>\n\nafter")
+    assert "<mfrac>" in text
+    assert "$$" not in text
+
+
+@pytest.mark.parametrize("page", sorted(DOCS.rglob("*.md")), ids=lambda page: page.name)
+def test_formulas_can_be_read(page: Path, hooks):
+    """Every command of a formula is known: an unknown one stands on the page as it was written."""
+    shown = hooks.set_formulas(page.read_text())
+    for formula in re.findall(r"<math.*?</math>", shown, re.DOTALL):
+        assert "\\" not in formula, formula
+    assert "\n$$\n" not in shown
+
+
 @pytest.mark.parametrize("page", sorted(DOCS.rglob("*.md")), ids=lambda page: page.name)
 def test_examples_run_as_they_stand(page: Path, tmp_path: Path):
     blocks = re.findall(r"^```python\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE)
     command = [sys.executable, "-c", "\n".join(blocks)]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
+
+
+def is_there(dotted: str) -> bool:
+    """Whether a dotted name leads to something: a module, or what is in one."""
+    parts = dotted.split(".")
+    for k in range(len(parts), 0, -1):
+        try:
+            found: Any = importlib.import_module(".".join(parts[:k]))
+        except ImportError:
+            continue
+        for part in parts[k:]:
+            if not hasattr(found, part):
+                return False
+            found = getattr(found, part)
+        return True
+    return False
+
+
+PAGES = [*sorted(DOCS.rglob("*.md")), DOCS.parent / "README.md", DOCS.parent / "CONTRIBUTING.md"]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_pages_name_only_what_exists(page: Path):
+    text = page.read_text()
+    assert [name for name in re.findall(r"`(vbmle(?:\.\w+)+)\b", text) if not is_there(name)] == []
+    files = re.findall(
+        r"\b((?:src|tests|examples|core|vbmle|agents|estimation|planning)/[\w/.-]+\.(?:py|cpp|hpp|h)\b)", text
+    )
+    homes = [DOCS.parent / folder for folder in ("", "src", "src/vbmle")]
+    assert [name for name in files if not any((home / name).exists() for home in homes)] == []
+
+
+def test_a_name_that_is_gone_is_noticed():
+    assert is_there("vbmle.agents.uclk.published_sweeps")
+    assert is_there("vbmle.VBMLE.act")
+    assert not is_there("vbmle.agents.uclk.no_such_function")
+    assert not is_there("vbmle.no_such_module.function")
 
 
 NAMES = re.findall(r"^::: (\S+)", (DOCS / "api.md").read_text(), re.MULTILINE)
@@ -118,6 +173,22 @@ def test_reference_lists_the_choices(name: str):
     for key, choices in choices_of(named(name)).items():
         text = described(name)[key]
         assert {item for item in choices if json.dumps(item) not in text} == set(), f"{name}: {key}"
+
+
+def readable(name: str) -> list[str]:
+    """The docstrings that the page shows for a name: its own, and those of its public members."""
+    value = named(name)
+    members = vars(value).items() if isinstance(value, type) else ()
+    own = [getattr(member, "__doc__", None) for key, member in members if not key.startswith("_")]
+    return [text for text in (value.__doc__, *own) if text]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_reference_keeps_its_angle_brackets(name: str):
+    """Markdown takes <c, theta> for a tag and drops it: such formulas stand in backticks."""
+    for text in readable(name):
+        plain = re.sub(r"`[^`]*`", "", re.sub(r"^ *>>>.*", "", text, flags=re.MULTILINE))
+        assert re.findall(r"<[A-Za-z/]", plain) == []
 
 
 def refuses(name: str) -> bool:

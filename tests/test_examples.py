@@ -20,6 +20,35 @@ def test_the_picture_of_the_readme_is_drawn(tmp_path: Path):
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
+def test_the_picture_of_drifts_is_drawn(tmp_path: Path):
+    picture = tmp_path / "drift.png"
+    command = [sys.executable, str(EXAMPLES / "drift.py"), str(picture), "1", "60"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_alarms_are_counted():
+    """Few of them here; the page has the count of 1,000 runs."""
+    command = [sys.executable, str(EXAMPLES / "alarms.py"), "2", "1"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "| `riverswim` | 2 | 0 | 0 | at most 0 |" in done.stdout
+    assert "| one row |" in done.stdout
+    assert "a fourth model, outside the set: 125 steps" in done.stdout
+
+
+def test_the_depot_goes_from_the_first_table_to_the_alarm(tmp_path: Path):
+    """Its own assertions hold, and what it prints is what its page shows."""
+    command = [sys.executable, "-W", "error", str(EXAMPLES / "depot.py"), str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    page = (EXAMPLES.parent / "docs" / "tutorials" / "depot.md").read_text()
+    for line in ("they were divided by their sums", "loudest at (s=empty, a=charge)", "restarts after ["):
+        assert line in done.stdout
+        assert line in page
+
+
 def test_the_pictures_of_the_theory_are_drawn(tmp_path: Path):
     command = [sys.executable, str(EXAMPLES / "theory.py"), str(tmp_path), "2", "4"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

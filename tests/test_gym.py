@@ -199,7 +199,7 @@ RIVER = riverswim(5)
             r"observation_space of env is Box.*; it needs Discrete, from 0, one number per state",
         ),
         ("Blackjack-v1", r"observation_space of env is Tuple\(Discrete"),
-        ("FrozenLake-v1", "env has 16 states, but the model of agent has 5; they need the same number"),
+        ("FrozenLake-v1", "env has 16 states, but the model of agent has 5; the numbers must match"),
         (RIVER, "env is of type World; it needs a Gymnasium environment, or its name, with reset and step"),
         (WorldEnv, "env is the class WorldEnv; it needs a Gymnasium environment"),
         (None, "env is of type NoneType"),

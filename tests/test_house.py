@@ -92,11 +92,35 @@ def test_no_two_layers_have_a_file_of_one_name():
         names[path.name] = str(path.relative_to(PACKAGE))
 
 
-def test_where_things_are_names_files_that_exist():
-    table = re.findall(r"^\| [^|`]+(?:`[^`]+`)?[^|`]* \| `([\w/]+\.(?:py|cpp))`", CONTRIBUTING, re.MULTILINE)
-    assert len(table) == 14
-    homes = [(ROOT if name.startswith("core/src") else PACKAGE) / name for name in table]
-    assert [str(path) for path in homes if not path.exists()] == []
+WHERE = {
+    "change the bias schedule": "class BiasSchedule",
+    "add an agent": "class Agent(",
+    "add a world": "A new world is",
+    "change the Newton step": "newton_step",
+    "change how interior points are found": "def move_inside",
+    "change the resume rule": "The resume rule",
+    "change a colour": "COLORS =",
+    "add a column to a report table": "column and heading",
+    "tighten the branch-and-bound bound": "value_excess",
+    "change reward normalisation": "reward_scale =",
+    "change the hit-and-run sampler": "hit_and_run",
+    "change planning for sparse models": "sweep",
+    "add a flag to `vbmle run`": "def run(",
+    "find UCLK's radius": "def paper_radius",
+    "change what a request to the service means": "class Controller",
+    "change what the page of a loop says first": "verdict",
+}
+"""What a newcomer wants to do, and what the file that is named has to hold."""
+
+
+def test_where_things_are_names_one_file_for_each_task():
+    section = CONTRIBUTING.split("| You want to | Open |")[1].split("\n\n")[0]
+    rows = dict(re.findall(r"^\| (.+?) \| (.+?) \|$", section, re.MULTILINE))
+    assert set(rows) == set(WHERE)
+    for task, answer in rows.items():
+        (name,) = re.findall(r"`([\w/]+\.(?:py|cpp))`", answer)
+        home = (ROOT if name.startswith("core/src") else PACKAGE) / name
+        assert WHERE[task] in home.read_text(), f"{task}: {name}"
 
 
 @pytest.mark.parametrize(

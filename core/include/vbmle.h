@@ -646,6 +646,9 @@ typedef struct vb_part_program {
     int64_t* active;        /* (n,) the facets to try first; at the end the active ones */
     int64_t num_active;     /* how many of each, at most n */
     double* multiplier;     /* (n + 1,) of the active facets */
+    const double* before_B; /* (n, n) of a program with the same facets that is solved first, and whose frame serves this
+                             * one; null for none */
+    const double* before_g; /* (n,) of that program */
 } vb_part_program;
 
 /* VB_OK, VB_NOT_CONVEX, VB_INFEASIBLE, or VB_OUT_OF_ITERATIONS. */

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from vbmle import testing, theory, worlds
     from vbmle.agents.base import Agent
     from vbmle.agents.belief import Belief
+    from vbmle.agents.evill import EVILL
     from vbmle.agents.feel_good import FeelGoodSampling
     from vbmle.agents.information_directed import InformationDirected
     from vbmle.agents.informed_vbmle import InformedVBMLE, recommended
@@ -47,6 +48,7 @@ _HOME = {
     "Drive": "vbmle.gym",
     "DriftingWorld": "vbmle.model.drifting_world",
     "Estimate": "vbmle.estimation.likelihood",
+    "EVILL": "vbmle.agents.evill",
     "FeelGoodSampling": "vbmle.agents.feel_good",
     "Hardness": "vbmle.theory.hardness",
     "History": "vbmle.simulation",
@@ -92,6 +94,7 @@ _HOME = {
 }
 
 __all__ = [
+    "EVILL",
     "OMLE",
     "PSRL",
     "RBMLE",

@@ -81,10 +81,10 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
-Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Where records are.")]
+Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Where the records are.")]
 Out = Annotated[Path, typer.Option(metavar="DIR", help="Where records, figures, tables and the page go.")]
 Spec = Annotated[Path, typer.Argument(metavar="SPEC.toml", help="Worlds, agents, trials and horizon.")]
-Dask = Annotated[str | None, typer.Option(metavar="ADDRESS", help="A running dask cluster in their place.")]
+Dask = Annotated[str | None, typer.Option(metavar="ADDRESS", help="A running dask cluster to use instead.")]
 Trials = Annotated[int | None, typer.Option(metavar="N", help="Trials of every agent in every world.")]
 Horizon = Annotated[int | None, typer.Option(metavar="T", help="Steps in each trial.")]
 Jobs = Annotated[int | None, typer.Option(metavar="N", help="Processes; by default one per processor.")]
@@ -99,7 +99,7 @@ def _show_version(wanted: bool) -> None:
 
 
 Version = Annotated[
-    bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and leave.")
+    bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
 ]
 
 
@@ -121,16 +121,21 @@ def paper(
     trials: Trials = None,
     horizon: Horizon = None,
 ) -> None:
-    """Run what the paper shows and what its reviewers asked; ends in DIR/report.html. Run again to resume."""
+    """Run what the paper shows and what its reviewers asked for; ends in DIR/report.html. Run again to resume."""
+    from vbmle.experiments import finished
     from vbmle.experiments.suites.paper import experiments
 
     if quick and thorough:
         raise InputError("--quick and --thorough are both given; leave one out")
     planned = experiments(quick, trials, horizon, thorough)
+    if _nothing_to_do(planned, out):
+        _verdicts(out)
+        return
     failures = _records(planned, out, _home(jobs)) + _measured(planned[0], out, jobs)
-    _report(out)
+    _report(out, pictures=not quick)
     _verdicts(out)
     _name(failures)
+    finished.note(out, planned)
 
 
 @app.command()
@@ -150,6 +155,8 @@ def run(
             "--jobs and --dask are both given; on a cluster its workers decide, so leave --jobs out"
         )
     experiment = spec_file.read(spec, trials=trials, horizon=horizon)
+    if _nothing_to_do([experiment], out):
+        return
     with progress.busy(f"checking {spec}"), compute.ends_at_once():  # nothing is written yet
         spec_file.try_out(experiment, spec)
     _run([experiment], out, _home(jobs) if dask is None else _cluster(dask))
@@ -161,7 +168,7 @@ def study(
     out: Out = Path("study"),
     jobs: Jobs = None,
 ) -> None:
-    """Run what the maximiser and the bias do to regret; ends in DIR/summary.md. Run again to resume."""
+    """Measure what the maximiser and the bias do to regret; ends in DIR/report.html. Run again to resume."""
     from vbmle.experiments.suites import study as plan
     from vbmle.report.pages.study_page import write
 
@@ -170,6 +177,7 @@ def study(
     audits = plan.audits(sizes)
     _say(f"comparing {sum(audit.steps for audit in audits)} steps with the certified maximum")
     failures += plan.run_audits(audits, out, _processes(jobs))
+    _report(out, pictures=not quick)
     print((page := write(out, audits)).read_text(encoding="utf-8"))
     _say(f"see {page}")
     _name(failures)
@@ -189,7 +197,7 @@ def compare(
     failures = _records(plan.tuning(size), out / "tuning", _home(jobs))
     chosen = plan.choose(out / "tuning")
     failures += _records(plan.comparison(chosen, size), out, _home(jobs))
-    _report(out)
+    _report(out, pictures=not quick)
     print((page := write(out, chosen)).read_text(encoding="utf-8"))
     _say(f"see {page}")
     _name(failures)
@@ -202,7 +210,7 @@ def league(
     jobs: Jobs = None,
     trials: Trials = None,
 ) -> None:
-    """Run all agents in worlds of many kinds, each against the best; ends in DIR/league.md. Run again to resume."""
+    """Run all agents in worlds of many kinds; ends in DIR/league.md and the page. Run again to resume."""
     from vbmle.experiments.suites import league as plan
     from vbmle.report.pages.league_page import write
 
@@ -210,6 +218,7 @@ def league(
     if trials is not None:
         size = size._replace(trials=trials)
     failures = _records(plan.experiments(size), out, _home(jobs))
+    _report(out, pictures=not quick)
     try:
         page = write(out)
     except ValueError as error:  # every trial of some agent failed
@@ -233,7 +242,7 @@ def bench(
     ] = Path("bench"),
     quick: Annotated[bool, typer.Option("--quick", help="Every row from few steps: a first look.")] = False,
 ) -> None:
-    """Measure the speed table: ratios of what takes turns in one run, with the targets beside them."""
+    """Measure speed, as ratios of things that take turns in one run, with targets."""
     from vbmle.bench.launch import launch
 
     code = launch(out, quick)
@@ -252,7 +261,7 @@ def play(
     theta: Annotated[str | None, typer.Option(metavar="W", help="Its true weights, as in .2,.3,.5.")] = None,
     show: Annotated[bool, typer.Option("--open/--no-open", help="Open the page in the browser.")] = True,
 ) -> None:
-    """Write the playground: one offline page on which a bias towards value can be seen at work."""
+    """Write the playground: one offline page that shows a bias towards value at work."""
     import webbrowser
 
     from vbmle.play import write
@@ -273,9 +282,9 @@ def serve(
         Path, typer.Argument(metavar="FOLDER", help="Where everything is kept; made if missing.")
     ],
     host: Annotated[
-        str, typer.Option(metavar="H", help="Where to listen; elsewhere needs a token.")
+        str, typer.Option(metavar="H", help="Where to listen; other machines need a token.")
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(metavar="N", help="0 takes any that is free.")] = 8417,
+    port: Annotated[int, typer.Option(metavar="N", help="The port; 0 takes any free one.")] = 8417,
     token_file: Annotated[
         Path | None, typer.Option(metavar="F", help="A file with the token that every request must bring.")
     ] = None,
@@ -288,7 +297,7 @@ def serve(
 
 @app.command()
 def agents() -> None:
-    """List the agents: settings with their defaults, and what each is."""
+    """List the agents, with their settings and defaults."""
     from vbmle.experiments import catalogue
 
     for name, maker in catalogue.agents().items():
@@ -302,7 +311,7 @@ def worlds(
         typer.Option(metavar="NAME FILE.png", help="Draw a world with its best policy and value."),
     ] = None,
 ) -> None:
-    """List the worlds: settings with their defaults, and what each is; or draw one."""
+    """List the worlds, with their settings and defaults, or draw one."""
     from vbmle.experiments import catalogue
 
     if draw is not None:
@@ -326,11 +335,24 @@ def _draw(name: str, path: Path) -> None:
     _say(f"see {path}")
 
 
-def _run(experiments: Sequence[Experiment], out: Path, workers: Workers) -> None:
+def _run(experiments: Sequence[Experiment], out: Path, workers: Workers, pictures: bool = True) -> None:
     """Run experiments, report them, and end with the code that says how it went."""
+    from vbmle.experiments import finished
+
     failures = _records(experiments, out, workers)
-    _report(out)
+    _report(out, pictures)
     _name(failures)
+    finished.note(out, experiments)
+
+
+def _nothing_to_do(experiments: Sequence[Experiment], out: Path) -> bool:
+    """Whether all records and the page are there as they were left: said, and nothing is read or made again."""
+    from vbmle.experiments import finished
+
+    if not finished.is_finished(out, experiments):
+        return False
+    _say(f"nothing to do: all trials have their records; see {out / finished.PAGE}")
+    return True
 
 
 def _processes(jobs: int | None) -> int:
@@ -397,11 +419,11 @@ def _verdicts(folder: Path) -> None:
         print(f"What decides: {decides}")
 
 
-def _report(folder: Path) -> None:
+def _report(folder: Path, pictures: bool = True) -> None:
     from vbmle.report import write
 
     try:
-        page = write(folder)
+        page = write(folder, pictures)
     except OSError as error:
         _say(f"vbmle: cannot write the report in {folder} ({error.strerror or error}); the records are kept")
         raise typer.Exit(FAILED) from None

@@ -271,7 +271,7 @@ def drive(
 
 
 def _require_fit(agent: Any, env: Any, same_states: bool) -> None:
-    """Refuse what is no agent or no environment, and spaces that are not those of the agent's model."""
+    """Refuse what is not an agent or not an environment, and spaces that are not those of the agent's model."""
     _require_methods("agent", agent, ("act", "observe"), "an agent, made of its class,")
     _require_methods("env", env, ("reset", "step"), "a Gymnasium environment, or its name,")
     mdp = getattr(agent, "mdp", None)
@@ -285,7 +285,7 @@ def _require_fit(agent: Any, env: Any, same_states: bool) -> None:
         if found.n != wanted and (what == "action" or same_states):
             rule = " (or state_after, which tells the states apart)" if what == "state" else ""
             counts = f"{found.n} {what}s, but the model of agent has {wanted}"
-            raise ValueError(f"env has {counts}; they need the same number{rule}")
+            raise ValueError(f"env has {counts}; the numbers must match{rule}")
 
 
 def _require_methods(name: str, value: Any, methods: tuple[str, ...], wanted: str) -> None:
@@ -301,7 +301,7 @@ def _require_deterministic(predict: Callable[..., Any]) -> None:
     except TypeError as error:
         rule = "it needs to take (observation, deterministic=True)"
         raise ValueError(f"predict of policy does not fit: {error}; {rule}") from None
-    except ValueError:  # compiled code that does not tell its arguments
+    except ValueError:  # compiled code without a signature
         pass
 
 

@@ -72,7 +72,7 @@ def test_a_log_at_once_and_step_by_step(make: Callable[..., Any], how: str):
 
 def test_by_default_it_is_refused_and_nothing_is_counted():
     agent = vbmle.VBMLE(RIVER.mdp)
-    with pytest.raises(ValueError, match=r"at place 1 \(and 1 more\) has probability 0"):
+    with pytest.raises(ValueError, match=r"at index 1 \(and 1 more\) has probability 0"):
         agent.observe_many([0, 0, 0], [0, 0, 0], [0, 3, 3])
     assert agent.counts.total == 0
     with pytest.raises(

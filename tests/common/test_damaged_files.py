@@ -93,7 +93,7 @@ def test_an_archive_that_swells_is_refused_before_it_is_read(tmp_path: Path) -> 
     ("field", "value", "rule"),
     [
         ("counts.values", -1.0, "counts: values is -1.0"),
-        ("counts.values", 0.5, "counts: values are no counts"),
+        ("counts.values", 0.5, "counts: values are not counts"),
         ("counts.observed", 10**6, "counts: observed is 1000000"),
         ("solver.policy", 99, "solver: policy is 99"),
         ("solver.y", np.nan, "solver: y is nan|solver: y holds NaN"),

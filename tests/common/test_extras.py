@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from locks import read_lock
 
 import vbmle
 from vbmle import worlds
@@ -44,14 +45,14 @@ def test_what_comes_without_an_extra():
 
 @pytest.mark.parametrize("path", ["requirements-paper.lock", "requirements-peers.lock"])
 def test_the_smaller_locks_have_what_experiments_need(path: str):
-    locked = {name(line) for line in (ROOT / path).read_text().splitlines() if not line.startswith("#")}
+    locked = {name(pin.name) for pin in read_lock((ROOT / path).read_text())[1]}
     assert set(extras.EXTRAS["experiments"]) <= locked
 
 
 def test_locks_agree():
-    full = set((ROOT / "requirements.lock").read_text().splitlines())
-    paper = [line for line in (ROOT / "requirements-paper.lock").read_text().splitlines() if line[0] != "#"]
-    assert [line for line in paper if line not in full] == []
+    full = read_lock((ROOT / "requirements.lock").read_text())[1]
+    paper = read_lock((ROOT / "requirements-paper.lock").read_text())[1]
+    assert [pin for pin in paper if pin not in full] == []
 
 
 @pytest.mark.usefixtures("lean")

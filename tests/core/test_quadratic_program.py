@@ -70,6 +70,39 @@ def test_a_warm_start_changes_the_way_and_not_the_end(kind: str, seed: int, n: i
 
 
 @each_kind
+@given(seed=seeds, n=st.integers(1, 12), turn=st.sampled_from([0.0, 1e-6, 0.1, 1.0, 10.0]), pull=pulls)
+def test_the_frame_of_another_program_changes_the_way_and_not_the_end(
+    kind: str, seed: int, n: int, turn: float, pull: float
+):
+    """The program before has another B, and a g that is another by a little, a lot or nothing."""
+    program = quadratic(kind, seed, n, pull)
+    rng = np.random.default_rng([seed, n, 1])
+    other = program._replace(B=curved(rng, n, 100.0), g=program.g + turn * pull * rng.normal(size=n))
+    solution = program.solve(before=other)
+    assert_optimal(program, solution)
+    np.testing.assert_allclose(solution.d, program.solve().d, rtol=0.0, atol=1e-12 * scale(program))
+
+
+def test_a_frame_serves_programs_that_drift():
+    """B and g differ a little from the last ones, in 40 variables: each program ends in its KKT point."""
+    rng, n = np.random.default_rng(0), 40
+    normals, slack = polyhedron("box", rng, n)
+    last = Program(curved(rng, n, 100.0), 30.0 * rng.normal(size=n), normals, slack)
+    for _ in range(100):
+        drift = rng.normal(size=(n, 3))
+        program = last._replace(B=last.B + 0.1 * drift @ drift.T, g=last.g + rng.normal(size=n))
+        assert_optimal(program, program.solve(before=last))
+        last = program
+
+
+def test_a_frame_does_not_hide_that_a_program_is_not_convex():
+    normals, slack = np.array([[1.0, 0.0], [-1.0, 0.0]]), np.array([1.0, 1.0])
+    before = Program(np.eye(2), np.array([0.1, 0.1]), normals, slack)
+    flat = before._replace(B=np.diag([1.0, -1.0]))
+    assert flat.solve(before=before).status == NOT_CONVEX
+
+
+@each_kind
 @given(seed=seeds, n=st.integers(1, 6), pull=pulls)
 def test_normals_by_columns_change_nothing_but_speed(kind: str, seed: int, n: int, pull: float):
     """Models keep them so where there are eight facets or more."""

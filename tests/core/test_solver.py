@@ -53,6 +53,25 @@ def test_statuses_are_those_of_the_header():
         assert named["OK" if words == "converged" else words.upper().replace(" ", "_")] == str(number)
 
 
+@pytest.mark.parametrize("bias", [0.5, 5.0, 50.0])
+@pytest.mark.parametrize("method", ["climb", "follow"])
+def test_where_sweeps_end_exact_newton_steps_win_nothing(bias: float, method: str):
+    """By sweeps, with more than a few coordinates, steps come from a surrogate and plans are rough until the end."""
+    for seed in range(3):
+        world = random_network(12, 3, 9, seed=seed)
+        counts = draw(world, 60, np.random.default_rng(seed))
+        objective = make_objective(counts.core, ridge=1.0, bias=bias, state=seed)
+        swept, exact = started(world, False), Solver(world.mdp.core, 1, factors=True)
+        getattr(swept, method)(objective)
+        reached, residual = swept.views["result"][0, :2]
+        assert residual <= 1e-7
+        exact.stand_at(swept.views["theta"][0])
+        exact.climb(objective)
+        assert abs(exact.views["result"][0, 0] - reached) <= 1e-9 * (1.0 + abs(reached))
+        np.testing.assert_allclose(exact.views["theta"][0], swept.views["theta"][0], rtol=0.0, atol=1e-6)
+        np.testing.assert_allclose(exact.views["V"][0], swept.views["V"][0], rtol=0.0, atol=1e-6)
+
+
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_converged(name: str):
     world = EXAMPLES[name]

@@ -95,7 +95,17 @@ def test_the_belief_in_a_mix_is_that_of_quadrature():
         agent.belief(prior=[0.5, 0.5])
 
 
-@pytest.mark.parametrize("make", [vbmle.VBMLE, vbmle.MaximumLikelihood, vbmle.PSRL, vbmle.RBMLE, vbmle.UCRL2])
+@pytest.mark.parametrize(
+    "make",
+    [
+        vbmle.VBMLE,
+        vbmle.MaximumLikelihood,
+        vbmle.PSRL,
+        vbmle.RBMLE,
+        vbmle.UCRL2,
+        vbmle.InformedVBMLE,
+    ],
+)
 def test_agents_keep_the_contract(make: type[vbmle.Agent]):
     check_agent(make, WORLD, steps=60)
     check_agent(make, two_suspects(), steps=60)

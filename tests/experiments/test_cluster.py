@@ -83,15 +83,33 @@ def records(folder: Path) -> int:
     return len(list(folder.rglob("*.parquet")))
 
 
-def test_a_cluster_that_loses_a_worker_makes_the_records_of_home(tmp_path: Path, start: Start):
+OWN = """
+[agents.mine]
+agent = "mine_on_a_cluster:Mine"
+"""
+MINE = """
+import vbmle
+
+class Mine(vbmle.MaximumLikelihood):
+    def act(self, state):
+        return super().act(state)
+"""
+
+
+def test_a_cluster_that_loses_a_worker_makes_the_records_of_home(
+    tmp_path: Path, start: Start, monkeypatch: pytest.MonkeyPatch
+):
+    """An agent of one's own among them, whose file lies beside the spec and in no worker's path."""
+    monkeypatch.setattr(sys, "path", list(sys.path))
     spec, home, away = tmp_path / "spec.toml", tmp_path / "home", tmp_path / "away"
-    spec.write_text(SPEC)
+    spec.write_text(SPEC + OWN)
+    (tmp_path / "mine_on_a_cluster.py").write_text(MINE)
     _, address = scheduler(start, tmp_path)
     workers = [worker(start, address, tmp_path / name) for name in ("one", "two")]
     run = vbmle(start, "run", spec, "--out", away, "--dask", address)
     until(lambda: records(away) or run.poll() is not None)
     workers[0].send_signal(signal.SIGKILL)
-    assert records(away) < 24, "the run was over before the worker was killed"
+    assert records(away) < 36, "the run was over before the worker was killed"
     _, err = run.communicate(timeout=PATIENCE)
     assert run.returncode == 0, err
     assert f"threads of the cluster at {address}" in err

@@ -158,7 +158,7 @@ def test_names_in_and_out():
         ),
         (lambda: vbmle.evaluate(named(), THETA, np.zeros(S, int)), r"not allowed: \(s=home, a=walk\)"),
         (lambda: vbmle.VBMLE(named()).observe(0, 0, 1), r"\(s=home, a=walk\) is not allowed there"),
-        (lambda: vbmle.VBMLE(named()).observe_many([1, 0], [0, 0], [1, 1]), "at place 1 is not allowed"),
+        (lambda: vbmle.VBMLE(named()).observe_many([1, 0], [0, 0], [1, 1]), "at index 1 is not allowed"),
     ],
 )
 def test_what_does_not_fit_is_said_by_name(make: Callable[[], Any], message: str):

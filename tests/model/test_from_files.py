@@ -346,13 +346,13 @@ def test_counts_added_at_once_are_counts_added_one_by_one(name: str):
 @pytest.mark.parametrize(
     ("path", "message"),
     [
-        (([0, 5], [0, 0], [0, 0]), "states is 5 at place 1; it needs a whole number from 0 to 3"),
-        (([0], [2], [0]), "actions is 2 at place 0"),
-        (([0], [0], [-1]), "next_states is -1 at place 0"),
+        (([0, 5], [0, 0], [0, 0]), "states is 5 at index 1; it needs a whole number from 0 to 3"),
+        (([0], [2], [0]), "actions is 2 at index 0"),
+        (([0], [0], [-1]), "next_states is -1 at index 0"),
         (([0], [0, 1], [0]), "actions has 2 entries, but states has 1"),
         (([0.5], [0], [0]), r"states has shape \(1,\) and holds float64"),
         (([[0]], [0], [0]), r"states has shape \(1, 1\)"),
-        (([0, 0], [0, 0], [0, 3]), r"\(s=0, a=0, s'=3\) at place 1 has probability 0"),
+        (([0, 0], [0, 0], [0, 3]), r"\(s=0, a=0, s'=3\) at index 1 has probability 0"),
     ],
 )
 def test_bad_logs_are_refused_as_a_whole(path: Any, message: str):

@@ -195,3 +195,14 @@ def test_models_that_differ_in_one_place_of_many_are_not_twins():
     assert from_models([one, other], np.zeros((40, 2)), 0.9).dimension == 2
     with pytest.warns(UserWarning, match="are the same"):
         from_models([one, one], np.zeros((40, 2)), 0.9)
+
+
+def test_beliefs_and_misfits_speak_by_name():
+    for domain in ("simplex", "vertices"):
+        mdp = from_models(
+            vbmle.models_from_table(polars.DataFrame(named(rows()))), REWARD, 0.9, domain=domain
+        )
+        agent: Any = vbmle.MaximumLikelihood(mdp, on_impossible="skip")
+        agent.observe("idle", "wait", "idle")  # which no model allows
+        assert agent.belief().names == ("calm", "storm")
+        assert agent.misfit().where[0].name == "(s=idle, a=wait)"

@@ -12,7 +12,7 @@ from serving import DEPOT, NPZ, Hands, Local, served
 from vbmle import TransitionCounts, plan, recommended
 from vbmle.serve.learner import agent_bytes
 from vbmle.serve.npz import npz_bytes
-from vbmle.worlds import riverswim
+from vbmle.worlds import riverswim, two_suspects
 
 
 def counted(local: Local) -> tuple[int, ...]:
@@ -308,6 +308,11 @@ def test_a_loop_without_a_named_agent_has_the_recommended_one(tmp_path: Path):
         assert agent_bytes(local.service.loops["depot"].solves.learner.agent) == agent_bytes(agent)
         for body, status in (({}, 200), ({"agent": made.body["agent"]}, 200), ({"agent": "VBMLE"}, 409)):
             assert (await local.ask("PUT", "/v1/loops/depot", {"model": "depot", **body})).status == status
+        suspects = npz_bytes(two_suspects().mdp.save)
+        await local.ask("PUT", "/v1/models/suspects", content=suspects)
+        unfit = await local.ask("PUT", "/v1/loops/suspects", {"model": "suspects"})
+        assert unfit.status == 422
+        assert "agent is missing, and the recommended one does not suit this model" in unfit.body["error"]
         named = {"model": "depot", "agent": "VBMLE"}
         assert (await local.ask("PUT", "/v1/loops/named", named)).status == 201
         assert (await local.ask("PUT", "/v1/loops/named", {"model": "depot"})).status == 409
@@ -357,6 +362,27 @@ def test_decisions_are_answered_while_a_solve_runs(tmp_path: Path):
         gate.set()
         await local.rest()
         assert (await local.decide(2, "r3"))["policy_version"] == 1
+
+    served(tmp_path, test)
+
+
+def test_nothing_that_is_asked_for_waits_for_solves(tmp_path: Path):
+    """Every thread for solves is held up: decisions among allowed actions, events, models and loops still come."""
+
+    async def test(local: Local) -> None:
+        await local.make()
+        gate, pool = threading.Event(), local.service._pools.solves
+        held = [pool.submit(gate.wait) for _ in range(64)]
+        try:
+            best = local.service.loops["depot"].solves.policy.actions[1]
+            others = [action for action in range(3) if action != best]
+            assert (await local.decide(1, "r1", allowed=others))["action"] in others
+            assert (await local.ask("GET", "/v1/loops/depot/events?follow=false")).status == 200
+            assert (await local.ask("GET", "/v1/loops/depot/export.parquet")).status == 200
+            await local.make(loop="another")
+        finally:
+            gate.set()
+        assert all(job.result() for job in held)
 
     served(tmp_path, test)
 

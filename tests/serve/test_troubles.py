@@ -74,6 +74,44 @@ def test_a_full_disk_loses_nothing_and_is_got_over(tmp_path: Path):
     audit(tmp_path, "depot")
 
 
+def test_a_folder_that_becomes_read_only_is_said_and_got_over(tmp_path: Path):
+    """SQLite's own switch raises the very error that a disk does which the system has made read-only."""
+
+    async def test(local: Local) -> None:
+        await some(local)
+        writer, before = local.service.log._writer, local.service.loops["depot"].state.decisions
+        writer.execute("PRAGMA query_only = ON")
+        refused = await local.post("decisions", {"state": 1, "request_id": "r"})
+        assert refused.status == 503
+        assert "the folder has become read-only; make it writable" in refused.body["error"]
+        assert (await local.ask("GET", "/readyz")).status == 503
+        writer.execute("PRAGMA query_only = OFF")
+        while (again := await local.post("decisions", {"state": 1, "request_id": "r"})).status == 503:
+            await asyncio.sleep(0.001)
+        assert again.status == 200
+        assert local.service.loops["depot"].state.decisions == before + 1
+
+    served(tmp_path, test)
+    audit(tmp_path, "depot")
+
+
+def test_a_program_that_locks_the_database_for_a_while_is_waited_for(tmp_path: Path):
+    async def test(local: Local) -> None:
+        await some(local)
+        other = sqlite3.connect(tmp_path / "events.db", isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        asked = asyncio.ensure_future(local.post("decisions", {"state": 1, "request_id": "r"}))
+        done, _ = await asyncio.wait([asked], timeout=0.2)
+        assert not done, "what is not on disk is not answered"
+        assert (await local.ask("GET", "/v1/loops/depot")).status == 200, "reading goes on"
+        other.execute("ROLLBACK")
+        other.close()
+        assert (await asked).status == 200
+
+    served(tmp_path, test)
+    audit(tmp_path, "depot")
+
+
 def test_a_folder_that_cannot_be_written_is_refused(tmp_path: Path):
     folder = tmp_path / "folder"
     served(folder, some)

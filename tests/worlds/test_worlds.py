@@ -29,6 +29,7 @@ SAMPLES: dict[str, Any] = {
     "queue": worlds.queue,
     "random_network": lambda: random_network(3, 2, 5),
     "riverswim": riverswim,
+    "suppliers": worlds.suppliers,
     "taxi": worlds.taxi,
 }
 

@@ -100,6 +100,10 @@ vb_status vb_part_solve_program(vb_part_program* program) {
     if (arena.failed() || scratch.failed()) return VB_OUT_OF_MEMORY;
     scratch.spoil();
     QpSolution solution{p.d, p.active, p.multiplier, p.num_active};
+    if (p.before_B != nullptr && p.before_g != nullptr) {
+        const QpStatus before = solve_qp({{p.before_B, p.free, p.free}, p.before_g, facets, p.slack}, solution, work);
+        solution.framed = before == QpStatus::solved;
+    }
     const QpStatus status = solve_qp({{p.B, p.free, p.free}, p.g, facets, p.slack}, solution, work);
     p.num_active = solution.num_active;
     return code_of(status);

@@ -6,6 +6,7 @@
 #include "climbing/objective.hpp"
 #include "climbing/polish.hpp"
 #include "climbing/product_step.hpp"
+#include "climbing/surrogate.hpp"
 
 namespace vb {
 
@@ -15,6 +16,12 @@ constexpr int kMostIterations = 300;
 constexpr double kStalledResidual = 1e-8;  // a climb ends here, too, once f no longer rises beyond rounding
 constexpr double kInside[] = {0.99, 0.9, 0.5};  // how much of a start may be kept, the rest the interior point
 constexpr double kTooSteep = 10.0;
+constexpr double kRoughly = 1e-6;   // of the largest possible value: the error of values where a climb begins
+constexpr double kOfRise = 1e-3;    // what f may be off, of what the slope promises
+constexpr double kOfResidual = 1e-3;  // what the slope may be off, of the residual
+constexpr double kHope = 3.0;       // times what the slope promises: more a climb is not expected to win
+constexpr double kNextTo = 1e-2;    // coordinates closer than this are next to each other ...
+constexpr double kNothing = 1e-4;   // ... and this, relative to the objective, is nothing to win there
 
 // Where a climb stands between two iterations.
 struct State {
@@ -25,7 +32,7 @@ struct State {
 };
 
 Outcome outcome(const State& state, const Workspace& work, Status status) {
-    return {state.f, work.residual, work.gap, status, state.iteration};
+    return {state.f, work.residual, work.gap, status, state.iteration, false};
 }
 
 // Whether an observed transition is all but impossible at p. At a maximum n_i/p_i is of the order of all counts and the
@@ -68,6 +75,28 @@ double start_inside(const Problem& problem, Point& at, Workspace& work) {
     return evaluate(problem, at, work);
 }
 
+// Values as exact as the next step needs them. Whatever a climb ends with is computed as exactly as sweeps can.
+void choose_precision(const Problem& problem, const State& state, Workspace& work) {
+    const double rest = 1.0 - problem.model.discount, bias = problem.objective.bias;
+    if (work.planner.factors() || bias == 0.0) return;
+    const double for_f = kOfRise * state.rise / bias, for_slope = kOfResidual * work.residual * work.size * rest / bias;
+    const double wanted = smaller(kRoughly / rest, smaller(for_f, for_slope));
+    work.planner.precision = larger(sweep_precision(problem.model.discount), wanted);
+}
+
+// Whether values are as exact as sweeps can. Where they are not, all is computed again at the same point, and the climb
+// goes on.
+bool is_exact(const Problem& problem, Point& at, Workspace& work, State& state) {
+    const double exact = sweep_precision(problem.model.discount);
+    if (work.planner.factors() || problem.objective.bias == 0.0 || work.planner.precision <= exact) return true;
+    work.precision = work.planner.precision = exact;
+    state.f = evaluate_at_p(problem, at, work);
+    state.stalled = 0;
+    find_slope(problem, at, work);
+    judge(problem, at, work);
+    return false;
+}
+
 // Stands at the start, with its slope; false where no start has a finite objective.
 bool begin(const Problem& problem, Point& at, Workspace& work, State& state) {
     fill(work.step.data, work.step.size, kInfinity);
@@ -76,14 +105,22 @@ bool begin(const Problem& problem, Point& at, Workspace& work, State& state) {
     work.residual = 1.0;
     work.gap = kInfinity;
     work.near.of_this_climb = false;
+    if (work.surrogate != nullptr) work.surrogate->has_last = false;
+    work.planner.visits_known = false;
+    work.planner.precision = sweep_precision(problem.model.discount);
+    if (!at.evaluated) work.planner.precision = larger(work.planner.precision, kRoughly / (1.0 - problem.model.discount));
+    work.precision = work.planner.precision;
     state.f = start_inside(problem, at, work);
     if (state.f == -kInfinity) return false;
     find_slope(problem, at, work);
+    work.planner.visits_known = true;
     return true;
 }
 
 void find_step(const Problem& problem, Point& at, Workspace& work, State& state) {
-    if (problem.model.features.is_dense()) {
+    if (is_linearised(problem, work)) {
+        find_linearised_step(problem, at, work);
+    } else if (problem.model.features.is_dense()) {
         find_newton_step(problem, at, work);
     } else {  // near the top, steps as exact as it pays
         find_product_step(problem, at, smaller(0.1, larger(1e-4, work.residual)), work);
@@ -94,7 +131,7 @@ void find_step(const Problem& problem, Point& at, Workspace& work, State& state)
 
 // Whether the climb ends before the step is taken, and how.
 bool finished(const State& state, const Workspace& work, Status& status) {
-    if (work.residual <= kTarget) {
+    if (work.residual <= work.target) {
         status = Status::converged;
     } else if (!(state.rise > 0.0)) {
         status = Status::no_step;
@@ -106,38 +143,64 @@ bool finished(const State& state, const Workspace& work, Status& status) {
     return true;
 }
 
+bool is_next_to(const double* a, const double* b, Index n) {
+    for (Index j = 0; j < n; ++j) {
+        if (!(vb::fabs(a[j] - b[j]) <= kNextTo)) return false;
+    }
+    return true;
+}
+
+// Whether the climb is on its way to what is known, or to less.
+bool is_hopeless(const State& state, const Point& at, const Known& known) {
+    for (Index k = 0; k < known.count; ++k) {
+        const double best = known.objective(k);
+        if (state.f + kHope * state.rise < best) return true;
+        const bool nothing = state.f <= best && state.rise <= kNothing * (1.0 + vb::fabs(best));
+        if (nothing && is_next_to(at.y, known.y[k], known.y.cols)) return true;
+    }
+    return false;
+}
+
 // Takes over what the line search reached; the multipliers of a whole step may already prove the new point.
 void assess(const Problem& problem, const Progress& progress, Point& at, Workspace& work, State& state) {
     const double noise = rounding_error(problem, work, state.f);
     state.stalled = progress.f <= state.f + noise ? state.stalled + 1 : 0;
     state.f = progress.f;
+    work.precision = work.planner.precision;
     find_slope(problem, at, work);
     if (progress.length != 1.0) return;
     judge(problem, at, work);
-    if (worth_polishing(problem, work)) state.f = polish(problem, state.f, kNear, at, work);
+    if (at.factored && worth_polishing(problem, work)) state.f = polish(problem, state.f, kNear, at, work);
 }
 
 }  // namespace
 
-Outcome climb(const Problem& problem, Point& at, Workspace& work) {
+Outcome climb(const Problem& problem, Point& at, Workspace& work, const Known& known) {
     State state;
-    if (!begin(problem, at, work, state)) return {-kInfinity, kInfinity, kInfinity, Status::no_start, 0};
+    if (!begin(problem, at, work, state)) return {-kInfinity, kInfinity, kInfinity, Status::no_start, 0, false};
     if (at.factored) state.f = polish(problem, state.f, kInfinity, at, work);  // with what the last climb left
-    if (work.residual <= kTarget) return outcome(state, work, Status::converged);
+    if (work.residual <= work.target && is_exact(problem, at, work, state)) return outcome(state, work, Status::converged);
     for (; state.iteration < kMostIterations; ++state.iteration) {
         find_step(problem, at, work, state);
-        if (Status status; finished(state, work, status)) return outcome(state, work, status);
+        if (Status status; finished(state, work, status)) {
+            if (is_exact(problem, at, work, state)) return outcome(state, work, status);
+            continue;
+        }
+        if (is_hopeless(state, at, known)) return {state.f, work.residual, work.gap, Status::stalled, state.iteration, true};
+        choose_precision(problem, state, work);
         const Progress progress = line_search(problem, state.f, state.rise, at, work);
         if (!progress.risen) {
             state.f = progress.f;
-            return outcome(state, work, Status::line_search_failed);
+            if (is_exact(problem, at, work, state)) return outcome(state, work, Status::line_search_failed);
+            continue;
         }
         assess(problem, progress, at, work, state);
-        if (progress.length == 1.0 && work.residual <= kTarget) {
+        if (progress.length == 1.0 && work.residual <= work.target && is_exact(problem, at, work, state)) {
             ++state.iteration;
             return outcome(state, work, Status::converged);
         }
     }
+    is_exact(problem, at, work, state);
     judge(problem, at, work);
     return outcome(state, work, Status::out_of_iterations);
 }

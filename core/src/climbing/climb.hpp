@@ -10,7 +10,17 @@
 
 namespace vb {
 
+// Maxima at hand. A climb that is next to one of them, with nothing left to win, is given up, and so is one that would have
+// to win more than three times what its slope promises to reach the best of them.
+struct Known {
+    ConstMatrix y;       // (count or more, free)
+    ConstMatrix result;  // (count or more, 3), the objective first
+    Index count = 0;
+
+    double objective(Index k) const { return result[k][0]; }
+};
+
 // Climbs from the point to a KKT point. Where `at.evaluated` is set, what the last climb left there is used.
-Outcome climb(const Problem& problem, Point& at, Workspace& work);
+Outcome climb(const Problem& problem, Point& at, Workspace& work, const Known& known = {});
 
 }  // namespace vb

@@ -1,6 +1,7 @@
 #include "climbing/line_search.hpp"
 
 #include "climbing/objective.hpp"
+#include "climbing/surrogate.hpp"
 
 namespace vb {
 
@@ -38,7 +39,7 @@ Progress line_search(const Problem& problem, double f, double rise, Point& at, W
     const double noise = rounding_error(problem, work, f);
     move(problem, work, 1.0, at);
     probabilities(problem.model.features, at.theta, work.trial_p.data);
-    double length = step_limit(problem.objective, at.p, work.trial_p.data);
+    double length = is_linearised(problem, work) ? 1.0 : step_limit(problem.objective, at.p, work.trial_p.data);
     exchange_p(at, work);
     for (int k = 0; k < kHalvings; ++k, length *= 0.5) {
         if (length != 1.0) {

@@ -67,18 +67,22 @@ double evaluate_again(const Problem& problem, const Point& at, Workspace& work) 
 double rounding_error(const Problem& problem, const Workspace& work, double f) {
     const double error = 1e-14 * (1.0 + vb::fabs(f));
     if (problem.objective.bias == 0.0 || work.planner.factors()) return error;
-    return error + 2.0 * problem.objective.bias * sweep_precision(problem.model.discount);
+    return error + problem.objective.bias * (work.precision + work.planner.precision);
 }
 
 void add_value_gradient(Planner& planner, const double* p, const Index* policy, const double* V, ValueGradient out) {
+    constexpr Index kTogether = 64;  // transitions
     const Model& model = *planner.model;
+    double scale[kTogether];
     occupancy(planner, p, policy, out.state, out.w);
     for (Index s = 0; s < model.num_states; ++s) {
         if (out.w[s] == 0.0) continue;
-        const Index pair = model.pair(s, policy[s]);
+        const Index pair = model.pair(s, policy[s]), end = model.pair_begin[pair + 1];
         const double weight = out.weight * out.w[s];
-        for (Index i = model.pair_begin[pair]; i < model.pair_begin[pair + 1]; ++i) {
-            model.features.add(i, weight * model.gain(i, V), out.g);
+        for (Index first = model.pair_begin[pair]; first < end; first += kTogether) {
+            const Index last = end - first < kTogether ? end : first + kTogether;
+            for (Index i = first; i < last; ++i) scale[i - first] = weight * model.gain(i, V);
+            add_some(model.features, first, last, scale, out.g);
         }
     }
 }
@@ -95,7 +99,10 @@ void find_slope(const Problem& problem, const Point& at, Workspace& work) {
     }
     if (objective.bias > 0.0) {
         work.planner.lu = at.lu;
-        add_value_gradient(work.planner, at.p, at.policy, at.V, {objective.state, objective.bias, work.visits.data, g});
+        double* own = work.value_gradient.data;
+        fill(own, d, 0.0);
+        add_value_gradient(work.planner, at.p, at.policy, at.V, {objective.state, objective.bias, work.visits.data, own});
+        add_scaled(1.0, own, d, g);
     }
     reduce(problem.set, g, work.slope.data);
     work.size = larger(1.0, largest_size(g, d));

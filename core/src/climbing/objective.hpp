@@ -17,7 +17,7 @@ double evaluate_at_p(const Problem& problem, Point& at, Workspace& work);
 // The same where p, policy, V and lu all belong to theta: sums alone.
 double evaluate_again(const Problem& problem, const Point& at, Workspace& work);
 
-// By how much two computations of the same f may differ.
+// By how much f as it was computed and f as it would be computed now may differ.
 double rounding_error(const Problem& problem, const Workspace& work, double f);
 
 // The gradient in theta and in y, from what `evaluate` left; also work.visits and work.size.

@@ -8,7 +8,6 @@
 
 namespace vb {
 
-inline constexpr double kTarget = 1e-10;  // the residual at which a climb ends
 inline constexpr double kNear = 1e-3;     // from this residual on factors of the last program are used again ...
 
 // Whether that pays at the point: one block of many coordinates, and near the top.

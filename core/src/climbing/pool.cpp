@@ -8,6 +8,7 @@ namespace {
 
 constexpr double kTie = 1e-9;   // relative: objectives closer than this count as equal
 constexpr double kSame = 1e-6;  // relative: points closer than this count as one
+constexpr double kRough = 1e-3;  // residual at which a climb with a held policy ends where plans cost most: it is a start
 constexpr Index kKeptCoordinates = 128;  // up to so many free coordinates the factors of the last program are kept
 constexpr Index kOwnNumbers = 1 << 20;  // up to so many numbers each place keeps p and factors of its own
 
@@ -27,6 +28,7 @@ void copy_place(Pool& pool, Index from, Index to) {
     pool.iterations[to] = pool.iterations[from];
     pool.factored[to] = pool.factored[from];
     if (pool.factored[from]) copy(pool.factors[from], pool.factors.cols, pool.factors[to]);
+    pool.abandoned[to] = pool.abandoned[from];
     pool.evaluated[to] = 0;
     if (!pool.own_evaluations || !pool.evaluated[from]) return;
     const Index states = pool.V.cols, factors = pool.lu.empty() ? 0 : states * states;
@@ -58,6 +60,7 @@ Index worst_place(const Pool& pool) {
 // Takes the scratch place into the pool unless it is known.
 void admit(Pool& pool) {
     const Index scratch = pool.places;
+    if (pool.abandoned[scratch]) return;
     const double reached = objective_at(pool, scratch);
     for (Index k = 0; k < pool.size; ++k) {
         if (!same_point(pool, k, scratch)) continue;
@@ -84,6 +87,17 @@ void crown(Pool& pool) {
     copy_place(pool, 0, pool.places);
     copy_place(pool, best, 0);
     copy_place(pool, pool.places, best);
+}
+
+// Drops places whose climb was given up.
+void drop_abandoned(Pool& pool) {
+    for (Index k = 1; k < pool.size;) {
+        if (!pool.abandoned[k]) {
+            ++k;
+        } else if (--pool.size > k) {
+            copy_place(pool, pool.size, k);
+        }
+    }
 }
 
 // Drops places that climbed to a maximum which an earlier one holds.
@@ -125,6 +139,7 @@ Pool make_pool(Arena& arena, const Problem& problem, Index places, bool factors)
     pool.iterations = arena.take<std::int32_t>(n);
     pool.evaluated = arena.take<std::uint8_t>(n);
     pool.factored = arena.take<std::uint8_t>(n);
+    pool.abandoned = arena.take<std::uint8_t>(n);
     const Index free = problem.set.num_free;
     if (problem.model.features.is_dense() && free <= kKeptCoordinates) pool.factors = arena.matrix(n, 2 * free * free);
     pool.p = arena.matrix(pool.own_evaluations ? n : 1, transitions);
@@ -157,10 +172,22 @@ Point point_at(Pool& pool, Workspace& work, Index k) {
     return point;
 }
 
+namespace {
+
+// What a climb from a place may be compared with: the maxima before it, where plans cost so much that giving up pays.
+Known known_before(const Problem& problem, const Pool& pool, Index k, const Workspace& work) {
+    if (work.planner.factors() || problem.objective.bias == 0.0 || problem.objective.held) return {};
+    return {pool.y, pool.result, k < pool.size ? k : pool.size};
+}
+
+}  // namespace
+
 void climb_at(const Problem& problem, Pool& pool, Index k, Workspace& work) {
     Point point = point_at(pool, work, k);
-    const Outcome outcome = climb(problem, point, work);
+    const Outcome outcome = climb(problem, point, work, known_before(problem, pool, k, work));
     ++pool.climbs;
+    work.planner.precision = sweep_precision(problem.model.discount);
+    work.planner.visits_known = false;
     if (double* own = pool.p[pool.own_evaluations ? k : 0]; point.p != own) {  // the line search exchanged them
         copy(point.p, pool.p.cols, own);
         work.trial_p.data = point.p;
@@ -172,10 +199,12 @@ void climb_at(const Problem& problem, Pool& pool, Index k, Workspace& work) {
     pool.result[k][2] = outcome.gap;
     pool.status[k] = static_cast<std::int32_t>(outcome.status);
     pool.iterations[k] = outcome.iterations;
+    pool.abandoned[k] = outcome.abandoned;
 }
 
 void climb_all(const Problem& problem, Pool& pool, Workspace& work) {
     for (Index k = 0; k < pool.size; ++k) climb_at(problem, pool, k, work);
+    drop_abandoned(pool);
     crown(pool);
     merge(pool);
 }
@@ -201,7 +230,10 @@ void try_switch(const Problem& problem, Pool& pool, Switch other, Workspace& wor
     pool.evaluated[scratch] = pool.factored[scratch] = 0;
     Problem held{problem.model, problem.set, problem.objective};
     held.objective.held = true;
+    const double target = work.target;
+    if (!work.planner.factors()) work.target = kRough;
     climb_at(held, pool, scratch, work);
+    work.target = target;
     climb_at(problem, pool, scratch, work);
     admit(pool);
     crown(pool);

@@ -20,6 +20,7 @@ struct Pool {
     View<std::int32_t> status;   // (places + 1,) how the last climb ended
     View<std::int32_t> iterations;  // (places + 1,) of the last climb
     View<std::uint8_t> evaluated;  // (places + 1,) whether p, policy, V and lu belong to theta
+    View<std::uint8_t> abandoned;  // (places + 1,) whether the last climb was given up
     Matrix p;                    // (places + 1 or 1, transitions)
     Vector lu;                   // as many (S, S)
     Matrix factors;              // (places + 1, 2 free^2) frame and upper of the last program, or empty

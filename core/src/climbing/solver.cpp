@@ -147,6 +147,10 @@ Solver::Solver(const KnownModel& known_, Index places, bool factors) : known(kno
     pool = make_pool(arena, problem({}), places, factors);
     work = make_workspace(arena, known.model, known.set, factors);
     likely = arena.take<double>(known.set.num_free);
+    if (!factors && can_linearise(known.model, known.set)) {
+        surrogate = make_surrogate(arena, known.model, known.set);
+        work.surrogate = &surrogate;
+    }
     if (!arena.failed()) reset(*this);
 }
 

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "climbing/starts.hpp"
+#include "climbing/surrogate.hpp"
 #include "model/build_model.hpp"
 
 namespace vb {
@@ -21,6 +22,7 @@ struct Solver {
     Arena starts_arena;
     Pool pool;
     Workspace work;
+    Surrogate surrogate;
     Starts starts;
     Index turn = 0;   // how often it has followed
     Vector likely;    // (free,) the maximiser of the part without value

@@ -40,6 +40,7 @@ ProductWork make_product_work(Arena& arena, const Model& model, const FeasibleSe
 Workspace make_workspace(Arena& arena, const Model& model, const FeasibleSet& set, bool factors) {
     Workspace work;
     work.planner = make_planner(arena, model, factors);
+    if (!factors) work.target = kSweptTarget;
     work.qp = make_qp_work(arena, set.most_free, set.most_facets);
     if (model.features.is_dense()) {
         work.near = make_near_facets(arena, set);
@@ -50,6 +51,7 @@ Workspace make_workspace(Arena& arena, const Model& model, const FeasibleSet& se
     Vector* free_sized[] = {&work.slope, &work.step, &work.multiplier, &work.trial_y, &work.kept, &work.best, &work.rest};
     for (Vector* vector : free_sized) *vector = arena.take<double>(set.num_free);
     work.gradient = arena.take<double>(set.dimension);
+    work.value_gradient = arena.take<double>(set.dimension);
     work.visits = arena.take<double>(model.num_states);
     work.trial_p = arena.take<double>(model.num_transitions);
     work.slack = arena.take<double>(set.most_facets);

@@ -6,6 +6,10 @@
 
 namespace vb {
 
+inline constexpr double kTarget = 1e-10;       // the residual at which a climb ends
+inline constexpr double kSweptTarget = 1e-9;   // the same where sweeps compute values, whose error is no less
+inline constexpr Index kChunk = 256;  // observed transitions taken at a time
+
 // For one block of dense features.
 struct DenseWork {
     Matrix B;        // (free, free) curvature of the program
@@ -31,6 +35,8 @@ struct ProductWork {
     View<std::uint8_t> met;  // (blocks,)
 };
 
+struct Surrogate;
+
 struct Workspace {
     Planner planner;
     QpWork qp;
@@ -38,6 +44,7 @@ struct Workspace {
     DenseWork dense;
     ProductWork product;
     Vector gradient;    // (d,) of f in theta
+    Vector value_gradient;  // (d,) of its part bias * V
     Vector slope;       // (free,) of f in y
     Vector visits;      // (S,) discounted visits from the objective's state on
     Vector step;        // (free,)
@@ -48,12 +55,13 @@ struct Workspace {
     Vector rest;        // (free,)
     Vector slack;       // (most facets,)
     Vector seen_p, seen_n;  // (kChunk,)
+    Surrogate* surrogate = nullptr;  // for models whose plans cost most (surrogate.hpp), or null
+    double target = kTarget;  // the residual at which a climb ends
+    double precision = 0.0;   // of the value in f at hand, where sweeps computed it
     double size = 1.0;      // max(1, |gradient|)
     double residual = 1.0;  // relative KKT residual at the point
     double gap = 0.0;
 };
-
-inline constexpr Index kChunk = 256;  // observed transitions taken at a time
 
 Workspace make_workspace(Arena& arena, const Model& model, const FeasibleSet& set, bool factors);
 

@@ -26,6 +26,7 @@ struct Outcome {
     double gap = 0.0;       // what a concave objective may still lack
     Status status = Status::ok;
     std::int32_t iterations = 0;
+    bool abandoned = false;  // it was on its way to what is known, or to less
 };
 
 }  // namespace vb

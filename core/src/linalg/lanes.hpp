@@ -1,21 +1,87 @@
-// Four doubles at a time, wherever the compiler puts them: one wide register, or two narrow ones.
+// Four doubles at a time: in one wide register, or in two narrow ones where a processor has no others.
 #pragma once
 
 #include "common/view.hpp"
+
+// Before a loop whose number of turns is known: all of them are written out.
+#if defined(__clang__)
+#define VB_UNROLL _Pragma("unroll")
+#else
+#define VB_UNROLL _Pragma("GCC unroll 16")
+#endif
 
 namespace vb {
 
 inline constexpr Index kLanes = 4;
 
+#if defined(__AVX__)
+
 typedef double Lanes __attribute__((vector_size(32)));
 typedef double LooseLanes __attribute__((vector_size(32), aligned(8), may_alias));  // anywhere in memory
-
-typedef long long WholeLanes __attribute__((vector_size(32)));                       // whole numbers beside them
-
-inline constexpr WholeLanes kPlaces = {0, 1, 2, 3};
+typedef long long WholeLanes __attribute__((vector_size(32)));
 
 inline Lanes load(const double* from) { return *reinterpret_cast<const LooseLanes*>(from); }
-inline void store(Lanes value, double* to) { *reinterpret_cast<LooseLanes*>(to) = value; }
-inline double sum(Lanes value) { return (value[0] + value[1]) + (value[2] + value[3]); }
+inline void store(const Lanes& value, double* to) { *reinterpret_cast<LooseLanes*>(to) = value; }
+inline Lanes all(double value) { return Lanes{value, value, value, value}; }
+inline Lanes least(const Lanes& a, const Lanes& b) { return a < b ? a : b; }
+inline Lanes greatest(const Lanes& a, const Lanes& b) { return a > b ? a : b; }
+
+// `inside` at the places with low < first + place < high, `outside` at the others
+inline Lanes between(Index first, Index low, Index high, const Lanes& inside, const Lanes& outside) {
+    const WholeLanes place = WholeLanes{0, 1, 2, 3} + first;
+    return (place > low) & (place < high) ? inside : outside;
+}
+
+#else
+
+typedef double HalfLanes __attribute__((vector_size(16)));
+typedef double LooseHalf __attribute__((vector_size(16), aligned(8), may_alias));
+
+struct Lanes {
+    HalfLanes low, high;
+
+    double operator[](Index i) const { return i < 2 ? low[i] : high[i - 2]; }
+    Lanes& operator+=(const Lanes& other) {
+        low += other.low;
+        high += other.high;
+        return *this;
+    }
+    Lanes& operator-=(const Lanes& other) {
+        low -= other.low;
+        high -= other.high;
+        return *this;
+    }
+};
+
+inline Lanes operator+(const Lanes& a, const Lanes& b) { return {a.low + b.low, a.high + b.high}; }
+inline Lanes operator-(const Lanes& a, const Lanes& b) { return {a.low - b.low, a.high - b.high}; }
+inline Lanes operator*(const Lanes& a, const Lanes& b) { return {a.low * b.low, a.high * b.high}; }
+inline Lanes operator*(double a, const Lanes& b) { return {a * b.low, a * b.high}; }
+inline Lanes operator*(const Lanes& a, double b) { return b * a; }
+inline Lanes operator/(const Lanes& a, double b) { return {a.low / b, a.high / b}; }
+
+inline Lanes load(const double* from) {
+    return {*reinterpret_cast<const LooseHalf*>(from), *reinterpret_cast<const LooseHalf*>(from + 2)};
+}
+inline void store(const Lanes& value, double* to) {
+    *reinterpret_cast<LooseHalf*>(to) = value.low;
+    *reinterpret_cast<LooseHalf*>(to + 2) = value.high;
+}
+inline Lanes all(double value) { return {HalfLanes{value, value}, HalfLanes{value, value}}; }
+inline Lanes least(const Lanes& a, const Lanes& b) {
+    return {a.low < b.low ? a.low : b.low, a.high < b.high ? a.high : b.high};
+}
+inline Lanes greatest(const Lanes& a, const Lanes& b) {
+    return {a.low > b.low ? a.low : b.low, a.high > b.high ? a.high : b.high};
+}
+inline Lanes between(Index first, Index low, Index high, const Lanes& inside, const Lanes& outside) {
+    double chosen[kLanes];
+    for (Index j = 0; j < kLanes; ++j) chosen[j] = low < first + j && first + j < high ? inside[j] : outside[j];
+    return load(chosen);
+}
+
+#endif
+
+inline double sum(const Lanes& value) { return (value[0] + value[1]) + (value[2] + value[3]); }
 
 }  // namespace vb

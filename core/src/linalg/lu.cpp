@@ -40,16 +40,15 @@ struct Pivots {
         row.write(entries);
         const double inverse = 1.0 / entries[k];
         for (Index w = 0; w < Width; ++w) {
-            const WholeLanes place = kPlaces + w * kLanes;
-            const Lanes rest = ((place > k) & (place < cols)) ? row.x[w] * inverse : Lanes{};
-            scaled[k].x[w] = place == k ? Lanes{} + (1.0 - inverse) : rest;
-            row.x[w] = place == k ? Lanes{} + inverse : row.x[w];
+            const Lanes rest = between(w * kLanes, k, cols, row.x[w] * inverse, all(0.0));
+            scaled[k].x[w] = between(w * kLanes, k - 1, k + 1, all(1.0 - inverse), rest);
+            row.x[w] = between(w * kLanes, k - 1, k + 1, all(inverse), row.x[w]);
         }
     }
 
     // Eliminates the first `count` entries of a row, and leaves their multipliers there.
     void eliminate(Index count, PanelRow<Width>& row) const {
-#pragma GCC unroll 16
+        VB_UNROLL
         for (Index k = 0; k < Width * kLanes; ++k) {
             if (k == count) break;
             const double value = row.x[k / kLanes][k % kLanes];

@@ -7,9 +7,13 @@ namespace vb {
 
 namespace {
 
-constexpr Index kTileRows = 6;             // with 8 columns: 12 sums, which is what 16 registers leave room for
+#if defined(__AVX__)
+constexpr Index kTileRows = 6;  // with 8 columns: 12 sums, which is what 16 registers leave room for
+#else
+constexpr Index kTileRows = 3;
+#endif
 constexpr Index kTileCols = 2 * kLanes;
-constexpr Index kDepth = 128;              // rows of B that are copied together
+constexpr Index kDepth = 128;  // rows of B that are copied together
 
 // One strip of B, kTileCols wide, with zeros beyond its last column.
 struct Strip {
@@ -25,51 +29,54 @@ void copy_strip(Part<const double> B, Strip& strip) {
     }
 }
 
-// c -= a strip, for Rows rows of a and c
+// C -= A strip, for Rows rows of A and C
 template <Index Rows>
-void subtract_tile(const double* a, Index a_stride, const Strip& strip, double* c, Index c_stride) {
+void subtract_tile(Part<double> C, Part<const double> A, const Strip& strip) {
     Lanes left[Rows] = {}, right[Rows] = {};
     for (Index k = 0; k < strip.depth; ++k) {
         const Lanes one = load(strip.entries + k * kTileCols), two = load(strip.entries + k * kTileCols + kLanes);
         for (Index i = 0; i < Rows; ++i) {
-            const double factor = a[i * a_stride + k];
+            const double factor = A[i][k];
             left[i] += factor * one;
             right[i] += factor * two;
         }
     }
     for (Index i = 0; i < Rows; ++i) {
-        double* to = c + i * c_stride;
+        double* to = C[i];
         store(load(to) - left[i], to);
         store(load(to + kLanes) - right[i], to + kLanes);
     }
 }
 
-void subtract_rows(Index rows, const double* a, Index a_stride, const Strip& strip, double* c, Index c_stride) {
-    switch (rows) {
-        case 1: return subtract_tile<1>(a, a_stride, strip, c, c_stride);
-        case 2: return subtract_tile<2>(a, a_stride, strip, c, c_stride);
-        case 3: return subtract_tile<3>(a, a_stride, strip, c, c_stride);
-        case 4: return subtract_tile<4>(a, a_stride, strip, c, c_stride);
-        case 5: return subtract_tile<5>(a, a_stride, strip, c, c_stride);
-        default: return subtract_tile<6>(a, a_stride, strip, c, c_stride);
+void subtract_rows(Part<double> C, Part<const double> A, const Strip& strip) {
+    switch (C.rows) {
+        case 1: return subtract_tile<1>(C, A, strip);
+        case 2: return subtract_tile<2>(C, A, strip);
+        case 3: return subtract_tile<3>(C, A, strip);
+        case 4: return subtract_tile<4>(C, A, strip);
+        case 5: return subtract_tile<5>(C, A, strip);
+        default: return subtract_tile<kTileRows>(C, A, strip);
     }
 }
 
 // The same where fewer columns than a tile's are left: by way of a whole tile.
-void subtract_edge(const double* a, Index a_stride, const Strip& strip, Part<double> C) {
-    alignas(32) double tile[kTileRows * kTileCols] = {};
-    for (Index i = 0; i < C.rows; ++i) copy(C[i], C.cols, tile + i * kTileCols);
-    subtract_rows(C.rows, a, a_stride, strip, tile, kTileCols);
-    for (Index i = 0; i < C.rows; ++i) copy(tile + i * kTileCols, C.cols, C[i]);
+void subtract_edge(Part<double> C, Part<const double> A, const Strip& strip) {
+    alignas(32) double entries[kTileRows * kTileCols] = {};
+    const Part<double> tile{entries, C.rows, kTileCols, kTileCols};
+    for (Index i = 0; i < C.rows; ++i) copy(C[i], C.cols, tile[i]);
+    subtract_rows(tile, A, strip);
+    for (Index i = 0; i < C.rows; ++i) copy(tile[i], C.cols, C[i]);
 }
 
 void subtract_strip(Part<double> C, Part<const double> A, const Strip& strip) {
     for (Index i = 0; i < C.rows; i += kTileRows) {
         const Index rows = C.rows - i < kTileRows ? C.rows - i : kTileRows;
+        const Part<double> tile{C[i], rows, C.cols, C.stride};
+        const Part<const double> left{A[i], rows, A.cols, A.stride};
         if (C.cols == kTileCols) {
-            subtract_rows(rows, A[i], A.stride, strip, C[i], C.stride);
+            subtract_rows(tile, left, strip);
         } else {
-            subtract_edge(A[i], A.stride, strip, {C[i], rows, C.cols, C.stride});
+            subtract_edge(tile, left, strip);
         }
     }
 }
@@ -128,22 +135,31 @@ Total total_of(const double* x, Index n) {
     Total found{0.0, 0.0};
     Index j = 0;
     if (n >= 2 * kLanes) {
-        Lanes one = {}, two = {}, least = {};
+        Lanes one = {}, two = {}, lowest = {};
         for (; j + 2 * kLanes <= n; j += 2 * kLanes) {
             const Lanes left = load(x + j), right = load(x + j + kLanes);
             one += left;
             two += right;
-            least = left < least ? left : least;
-            least = right < least ? right : least;
+            lowest = least(right, least(left, lowest));
         }
         found.sum = sum(one + two);
-        for (Index k = 0; k < kLanes; ++k) found.least = smaller(least[k], found.least);
+        for (Index k = 0; k < kLanes; ++k) found.least = smaller(lowest[k], found.least);
     }
     for (; j < n; ++j) {
         found.sum += x[j];
         found.least = smaller(x[j], found.least);
     }
     return found;
+}
+
+void add_rows(ConstMatrix M, const double* scale, double* out) {
+    Index i = 0;
+    for (; i + 4 <= M.rows; i += 4) {  // out is read and written once for four rows
+        const double *one = M[i], *two = M[i + 1], *three = M[i + 2], *four = M[i + 3];
+        const double a = scale[i], b = scale[i + 1], c = scale[i + 2], d = scale[i + 3];
+        for (Index j = 0; j < M.cols; ++j) out[j] += (a * one[j] + b * two[j]) + (c * three[j] + d * four[j]);
+    }
+    for (; i < M.rows; ++i) add_scaled(scale[i], M[i], M.cols, out);
 }
 
 void multiply_rows(ConstMatrix M, const double* v, double* out) {

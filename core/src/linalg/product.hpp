@@ -17,12 +17,6 @@ struct Part {
     operator Part<const T>() const { return {data, rows, cols, stride}; }
 };
 
-// The part of a matrix that begins at (row, col).
-template <class T>
-Part<T> part(Grid<T> whole, Index row, Index col, Index rows, Index cols) {
-    return {whole.data + row * whole.cols + col, rows, cols, whole.cols};
-}
-
 // C -= A B. C must not overlap A or B.
 void subtract_product(Part<double> C, Part<const double> A, Part<const double> B);
 
@@ -35,6 +29,9 @@ struct Total {
     double least;
 };
 Total total_of(const double* x, Index n);
+
+// out += M' scale: rows of M, each times its own number
+void add_rows(ConstMatrix M, const double* scale, double* out);
 
 // out = M v, for M of `out`'s length by `v`'s.
 void multiply_rows(ConstMatrix M, const double* v, double* out);

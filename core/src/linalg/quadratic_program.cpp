@@ -1,4 +1,4 @@
-#include "linalg/quadratic_program.hpp"
+#include "linalg/quadratic_run.hpp"
 
 #include "linalg/cholesky.hpp"
 
@@ -7,32 +7,6 @@ namespace vb {
 namespace {
 
 constexpr Index kSpare = 8;  // violated facets remembered beyond the number of variables
-
-Matrix sized(Matrix room, Index n) { return {room.data, n, n}; }
-
-// One solve: the program, its solution so far, and the frame of directions.
-//
-// Rows of `frame` are orthonormal in the norm of B. The first `count` of them span the normals of the active facets,
-// whose coefficients are the columns of `upper`; the others span the face.
-struct Run {
-    const QuadraticProgram& program;
-    QpSolution& at;
-    QpWork& work;
-    Index n;
-    Matrix frame, upper;
-    Index count = 0;      // active facets
-    Index num_guess = 0;  // facets worth a look before all are scanned
-    double size = 0.0;    // of the unconstrained maximum
-    double tolerance = 0.0;
-    double curvature = 0.0;  // of the step along the new normal
-    double length = 0.0;     // square length of the new normal
-
-    Run(const QuadraticProgram& program_, QpSolution& at_, QpWork& work_)
-        : program(program_), at(at_), work(work_), n(program_.B.rows), frame(sized(work_.frame, n)),
-          upper(sized(work_.upper, n)) {}
-
-    double value(Index facet) const { return program.facets.value(facet, program.slack, at.d); }
-};
 
 // The frame becomes L^{-1}; false where B is not safely positive definite.
 bool set_frame(Run& run) {
@@ -56,8 +30,7 @@ bool begin(Run& run) {
         const double along = dot(run.frame[i], run.program.g, i + 1);
         add_scaled(along, run.frame[i], i + 1, run.at.d);
     }
-    run.size = largest_size(run.at.d, n);
-    run.tolerance = run.size < 10.0 ? 1e-14 * (1.0 + run.size) : 1e-13 + 1e-15 * run.size;
+    measure(run);
     run.num_guess = run.at.num_active;
     copy(run.at.active, run.num_guess, run.work.guess.data);
     fill<std::uint8_t>(run.work.is_active.data, run.program.facets.count, 0);
@@ -151,50 +124,6 @@ void add_to_frame(Run& run) {
     run.upper[count][count] = length;
 }
 
-// Rotates rows j and j + 1 of the frame, and of the factor from column j on, so that upper[j + 1][j] vanishes.
-void rotate(Run& run, Index j) {
-    const double a = run.upper[j][j], b = run.upper[j + 1][j];
-    if (b == 0.0) return;
-    const double h = vb::sqrt(a * a + b * b), c = a / h, s = b / h;
-    run.upper[j][j] = h;
-    run.upper[j + 1][j] = 0.0;
-    for (Index i = j + 1; i < run.count - 1; ++i) {
-        const double x = run.upper[j][i], y = run.upper[j + 1][i];
-        run.upper[j][i] = c * x + s * y;
-        run.upper[j + 1][i] = c * y - s * x;
-    }
-    for (Index i = 0; i < run.n; ++i) {
-        const double x = run.frame[j][i], y = run.frame[j + 1][i];
-        run.frame[j][i] = c * x + s * y;
-        run.frame[j + 1][i] = c * y - s * x;
-    }
-}
-
-// Forgets the k-th active facet and makes the factor triangular again.
-void drop(Run& run, Index k) {
-    QpSolution& at = run.at;
-    run.work.is_active[at.active[k]] = 0;
-    for (Index j = k; j < run.count - 1; ++j) {
-        at.active[j] = at.active[j + 1];
-        at.multiplier[j] = at.multiplier[j + 1];
-        for (Index i = 0; i < j + 2; ++i) run.upper[i][j] = run.upper[i][j + 1];
-    }
-    at.multiplier[run.count - 1] = at.multiplier[run.count];
-    for (Index j = k; j < run.count - 1; ++j) rotate(run, j);
-    --run.count;
-}
-
-// Puts d exactly on the active facets: what rounding left there is removed in one step.
-void settle(Run& run) {
-    double* r = run.work.r.data;
-    for (Index k = 0; k < run.count; ++k) {
-        double total = -run.value(run.at.active[k]);
-        for (Index i = 0; i < k; ++i) total -= run.upper[i][k] * r[i];
-        r[k] = total / run.upper[k][k];
-    }
-    for (Index k = 0; k < run.count; ++k) add_scaled(r[k], run.frame[k], run.n, run.at.d);
-}
-
 enum class Added { yes, redundant, contradiction };
 
 // Moves until the facet holds, dropping active facets whose multiplier would turn negative.
@@ -225,10 +154,29 @@ Added add_facet(Run& run, Index facet) {
             return Added::yes;
         }
         drop(run, blocking);
+        if (run.flat) return Added::contradiction;
     }
 }
 
 }  // namespace
+
+void measure(Run& run) {
+    run.size = largest_size(run.at.d, run.n);
+    run.tolerance = run.size < 10.0 ? 1e-14 * (1.0 + run.size) : 1e-13 + 1e-15 * run.size;
+}
+
+QpStatus add_all_violated(Run& run) {
+    for (Index turn = 0; turn < 50 * (run.n + 10); ++turn) {
+        const Index facet = next_violated(run);
+        if (facet < 0) {
+            settle(run);
+            return QpStatus::solved;
+        }
+        if (add_facet(run, facet) == Added::contradiction) return QpStatus::infeasible;
+        run.work.is_active[facet] = 1;
+    }
+    return QpStatus::too_long;
+}
 
 QpWork make_qp_work(Arena& arena, Index most_free, Index most_facets) {
     QpWork work;
@@ -248,25 +196,16 @@ QpWork make_qp_work(Arena& arena, Index most_free, Index most_facets) {
 }
 
 QpStatus solve_qp(const QuadraticProgram& program, QpSolution& solution, QpWork& work) {
+    if (solution.framed) {
+        Run run(program, solution, work);
+        if (solve_again(run)) return QpStatus::solved;
+    }
     Run run(program, solution, work);
     if (!begin(run)) {
         solution.num_active = 0;
         return QpStatus::not_convex;
     }
-    QpStatus status = QpStatus::too_long;
-    for (Index turn = 0; turn < 50 * (run.n + 10); ++turn) {
-        const Index facet = next_violated(run);
-        if (facet < 0) {
-            settle(run);
-            status = QpStatus::solved;
-            break;
-        }
-        if (add_facet(run, facet) == Added::contradiction) {
-            status = QpStatus::infeasible;
-            break;
-        }
-        run.work.is_active[facet] = 1;
-    }
+    const QpStatus status = add_all_violated(run);
     solution.num_active = run.count;
     return status;
 }

@@ -5,7 +5,9 @@
 // starts at the unconstrained maximum and adds violated facets one by one, dropping those whose multiplier would
 // turn negative: degenerate vertices and redundant facets do it no harm, and no feasible start is needed. Facets
 // that were active at the last solve are tried first, then those that the last scan found violated most, so that
-// all facets are scanned only a few times.
+// all facets are scanned only a few times. Where the frame of the last program is still there, a program begins at the
+// maximum on the face on which that one ended: facets whose multiplier is negative there are dropped, and the method goes on
+// from the maximum of what is left. What it ends with is checked against the optimality conditions.
 #pragma once
 
 #include "common/arena.hpp"
@@ -29,6 +31,7 @@ struct QpSolution {
     Index* active = nullptr;       // (n,)
     double* multiplier = nullptr;  // (n + 1,)
     Index num_active = 0;
+    bool framed = false;  // on entry: `frame` and `upper` are as the last program left them, which ended on these facets
 };
 
 // Scratch, and what the last solve leaves: rows num_active.. of `frame` span the face on which it ended, with

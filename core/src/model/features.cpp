@@ -1,13 +1,33 @@
 #include "model/features.hpp"
 
+#include "linalg/product.hpp"
+
 namespace vb {
 
-void probabilities(const Features& features, const double* theta, double* p) {
-    if (features.by_coordinate != nullptr) {
-        add_columns(features.by_coordinate, features.count, theta, features.dimension, nullptr, p);
+namespace {
+
+constexpr Index kFewCoordinates = 8;  // up to this many, columns of features are read faster than rows
+
+}  // namespace
+
+void add_some(const Features& features, Index first, Index last, const double* scale, double* out) {
+    if (features.is_dense()) {
+        const Index d = features.dimension;
+        add_rows({features.dense + first * d, last - first, d}, scale, out);
         return;
     }
-    for (Index i = 0; i < features.count; ++i) p[i] = features.along(i, theta);
+    for (Index i = first; i < last; ++i) features.add(i, scale[i - first], out);
+}
+
+void probabilities(const Features& features, const double* theta, double* p) {
+    const Index d = features.dimension;
+    if (features.by_coordinate != nullptr && d <= kFewCoordinates) {
+        add_columns(features.by_coordinate, features.count, theta, d, nullptr, p);
+    } else if (features.is_dense()) {
+        multiply_rows({features.dense, features.count, d}, theta, p);
+    } else {
+        for (Index i = 0; i < features.count; ++i) p[i] = features.along(i, theta);
+    }
 }
 
 }  // namespace vb

@@ -36,6 +36,9 @@ struct Features {
     }
 };
 
+// out += sum of scale[i - first] * phi_i over first <= i < last
+void add_some(const Features& features, Index first, Index last, const double* scale, double* out);
+
 // p_i = <phi_i, theta> for every possible transition
 void probabilities(const Features& features, const double* theta, double* p);
 

@@ -60,37 +60,50 @@ void follow(Chain& chain, const Model& model, const double* p, const double* rew
 
 namespace {
 
-// States for which something is looked at that holds for all on average: every so many.
-Index sample_step(const Chain& chain) { return chain.num_states < 448 ? 1 + chain.num_states / 64 : 7; }
+// States for which something is looked at that holds for all on average: runs of neighbours, so that rows are read in order.
+struct Sample {
+    Index run;     // states in a run
+    Index period;  // from one run to the next
+};
+Sample sample_of(const Chain& chain) { return chain.num_states < 2048 ? Sample{16, 64} : Sample{64, 1024}; }
+
+// work(s) for every state of the sample; how many there are
+template <class Work>
+double for_sample(const Chain& chain, Work work) {
+    const Sample sample = sample_of(chain);
+    Index count = 0;
+    for (Index first = 0; first < chain.num_states; first += sample.period) {
+        const Index last = first + sample.run < chain.num_states ? first + sample.run : chain.num_states;
+        for (Index s = first; s < last; ++s) work(s);
+        count += last - first;
+    }
+    return static_cast<double>(count);
+}
 
 }  // namespace
 
 void find_order(Chain& chain) {
     if (chain.full != nullptr) return;
     double forward = 0.0, backward = 0.0;
-    for (Index s = 0; s < chain.num_states; s += sample_step(chain)) {
+    for_sample(chain, [&](Index s) {
         for (Index i = chain.begin[s]; i < chain.end[s]; ++i) {
             forward += chain.successor[i] > s ? chain.weight[i] : 0.0;
             backward += chain.successor[i] < s ? chain.weight[i] : 0.0;
         }
-    }
+    });
     chain.descending = forward > backward;
 }
 
 double ordered_sweep(const Chain& chain, const double* gain, double* V) {
     const Index states = chain.num_states, step = chain.descending ? -1 : 1;
-    double low = 0.0, high = 0.0;
+    double low = 0.0, high = 0.0, residual = 0.0;
     for (Index k = 0, s = chain.descending ? states - 1 : 0; k < states; ++k, s += step) {
         const double value = gain[s] + chain.ahead(s, V), change = value - V[s];
         V[s] = value;
         low = smaller(low, change);
         high = larger(high, change);
     }
-    double residual = 0.0, count = 0.0;
-    for (Index s = 0; s < states; s += sample_step(chain)) {
-        residual += gain[s] + chain.ahead(s, V) - V[s];
-        count += 1.0;
-    }
+    const double count = for_sample(chain, [&](Index s) { residual += gain[s] + chain.ahead(s, V) - V[s]; });
     const double lift = residual / (count * (1.0 - chain.discount));
     for (Index s = 0; s < states; ++s) V[s] += lift;
     return chain.discount * (high - low);
@@ -132,14 +145,12 @@ void ordered_sweep_columns(const Chain& chain, const double* gain, double* X, do
     for (Index k = 0, s = chain.descending ? states - 1 : 0; k < states; ++k, s += step) {
         const Lanes value = row_of_columns(chain, s, gain, X), change = value - load(X + s * kTogether);
         store(value, X + s * kTogether);
-        low = change < low ? change : low;
-        high = change > high ? change : high;
+        low = least(change, low);
+        high = greatest(change, high);
     }
-    double count = 0.0;
-    for (Index s = 0; s < states; s += sample_step(chain)) {
+    const double count = for_sample(chain, [&](Index s) {
         residual += row_of_columns(chain, s, gain, X) - load(X + s * kTogether);
-        count += 1.0;
-    }
+    });
     const Lanes lift = residual / (count * (1.0 - chain.discount));
     for (Index s = 0; s < states; ++s) store(load(X + s * kTogether) + lift, X + s * kTogether);
     store(chain.discount * (high - low), left);

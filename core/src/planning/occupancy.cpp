@@ -27,6 +27,14 @@ double scale_visits(Index states, Index state, double* rest, double* w) {
     return size;
 }
 
+// r = e_state - w + gamma P_pi' w
+void find_rest(const Chain& chain, Index state, const double* w, double* rest) {
+    fill(rest, chain.num_states, 0.0);
+    rest[state] = 1.0;
+    add_following(chain, w, rest);
+    add_scaled(-1.0, w, chain.num_states, rest);
+}
+
 // By Krylov's way; r is what that leaves.
 bool hurry(Planner& planner, Index state, double enough, double* w, double* rest) {
     const Index states = planner.model->num_states;
@@ -34,9 +42,7 @@ bool hurry(Planner& planner, Index state, double enough, double* w, double* rest
     fill(start, states, 0.0);
     start[state] = 1.0;
     const bool gained = solve_slow_chain(planner.chain, Side::visits, start, w, enough, planner.spare);
-    copy(start, states, rest);
-    add_following(planner.chain, w, rest);
-    add_scaled(-1.0, w, states, rest);
+    find_rest(planner.chain, state, w, rest);
     return gained;
 }
 
@@ -50,9 +56,13 @@ void occupancy_by_sweeps(Planner& planner, const double* p, const Index* policy,
     follow(planner.chain, model, p, model.reward, policy);
     find_order(planner.chain);
     double* rest = planner.rest.data;
-    fill(rest, states, 0.0);
-    fill(w, states, 0.0);
-    rest[state] = 1.0;
+    if (planner.visits_known) {
+        find_rest(planner.chain, state, w, rest);
+    } else {
+        fill(rest, states, 0.0);
+        fill(w, states, 0.0);
+        rest[state] = 1.0;
+    }
     bool may_hurry = !planner.spare.empty();
     Watch watch;
     for (Index k = 0; k < kSweepLimit; ++k) {
@@ -66,7 +76,7 @@ void occupancy_by_sweeps(Planner& planner, const double* p, const Index* policy,
 
 void occupancy(Planner& planner, const double* p, const Index* policy, Index state, double* w) {
     if (!planner.factors()) {
-        occupancy_by_sweeps(planner, p, policy, state, sweep_precision(planner.model->discount), w);
+        occupancy_by_sweeps(planner, p, policy, state, planner.precision, w);
         return;
     }
     fill(w, planner.model->num_states, 0.0);

@@ -2,6 +2,7 @@
 
 #include "linalg/lu.hpp"
 #include "planning/policy_iteration.hpp"
+#include "planning/slow_chain.hpp"
 #include "planning/sweeps.hpp"
 
 namespace vb {
@@ -9,6 +10,8 @@ namespace vb {
 namespace {
 
 constexpr double kPrecision = 1e-11;  // of the largest possible value, 1/(1-gamma)
+
+static_assert(kSpare >= 3 * kTogether && kSpare >= kSlowSpare);
 
 // Whether the transitions of all pairs lead to all states, in order; a model without a pattern means that.
 bool is_full(const Model& model) {
@@ -28,6 +31,7 @@ Planner make_common(Arena& arena, const Model& model) {
     Planner planner;
     planner.model = &model;
     planner.full = is_full(model);
+    planner.precision = sweep_precision(model.discount);
     planner.Q = arena.take<double>(model.num_pairs);
     if (model.reward_next != nullptr) planner.reward = arena.take<double>(model.num_pairs);
     planner.next = arena.take<double>(model.num_states);
@@ -78,12 +82,12 @@ void first_allowed(const Model& model, Index* policy) {
 double optimal_value(Planner& planner, const double* p, Index* policy, double* V) {
     const double discount = planner.model->discount;
     if (planner.factors()) return policy_iteration(planner, p, policy, V) / (1.0 - discount);
-    return modified_policy_iteration(planner, p, {sweep_precision(discount)}, policy, V);
+    return modified_policy_iteration(planner, p, {planner.precision}, policy, V);
 }
 
 double held_value(Planner& planner, const double* p, const Index* policy, double* V) {
     const double discount = planner.model->discount;
-    if (!planner.factors()) return evaluate_by_sweeps(planner, p, {sweep_precision(discount)}, policy, V);
+    if (!planner.factors()) return evaluate_by_sweeps(planner, p, {planner.precision}, policy, V);
     evaluate_by_factors(planner, p, policy, V);
     return 4.0 * kEpsilon / ((1.0 - discount) * (1.0 - discount));
 }

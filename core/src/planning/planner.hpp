@@ -23,6 +23,8 @@ struct Planner {
     Chain chain;    // of the policy at hand, for sweeps
     Contest contest;
     Matrix spare;   // (kSpare, S) scratch for chains that mix slowly and for many columns; empty: both do without
+    double precision = 0.0;     // the error of values and visits that sweeps are to leave
+    bool visits_known = false;  // by sweeps, visits begin with what is there instead of nothing
     bool full = false;  // every pair leads to all states, in order: p is a (pairs, S) matrix, and no pattern is read
 
     // sum_s' p(s'|s,a) V(s')
@@ -35,7 +37,7 @@ struct Planner {
     bool factors() const { return !lu.empty(); }
 };
 
-inline constexpr Index kSpare = 12;
+inline constexpr Index kSpare = 12;  // three of kTogether columns, or what a slow chain needs
 
 // `factors`: whether policies are evaluated by dense factors, (S, S); otherwise by sweeps.
 Planner make_planner(Arena& arena, const Model& model, bool factors);
@@ -56,7 +58,8 @@ void occupancy(Planner& planner, const double* p, const Index* policy, Index sta
 // Every column of X becomes (I - gamma P_pi)^{-1} x: by the factors at hand, or by sweeps to a relative accuracy.
 void solve_columns(Planner& planner, const double* p, const Index* policy, Matrix X, double accuracy);
 
-// The error of values and visits where sweeps compute them; no less than rounding allows.
+// The least error of values and visits that sweeps are asked for, and are unless a climb asks for less; no less than
+// rounding allows.
 double sweep_precision(double discount);
 
 // The error of V below which sweeps can promise nothing: rounding of 1/(1-gamma), carried on indefinitely.

@@ -86,7 +86,7 @@ class Agent(ABC):
     """Whether actions may differ from `policy`."""
 
     needs_truth: ClassVar[bool] = False
-    """Whether the setting `theta` is the hidden truth of the world, to be filled in by whoever runs it there."""
+    """Whether the setting `theta` is the hidden truth of the world, filled in by the code that runs it there."""
 
     saved: ClassVar[tuple[str, ...]] = ()
     """Attributes, arrays or numbers, that are saved beside the parts; those of base classes come on top."""
@@ -98,7 +98,7 @@ class Agent(ABC):
     """What is tuned in comparisons."""
 
     renamed: ClassVar[dict[str, str]] = {}
-    """Settings that had another name once: the old name, and that of today."""
+    """Settings that were renamed: the old name, and the current one."""
 
     decisions = 0
     """How often it has solved something in order to decide."""
@@ -144,7 +144,7 @@ class Agent(ABC):
 
     @abstractmethod
     def observe(self, state: int, action: int, next_state: int, *more: Any, **named: Any) -> None:
-        """Learn from one transition. Rewards are known: what else is given is refused in one line."""
+        """Learn from one transition. Rewards are known, so nothing else may be given."""
 
     def observe_many(self, states: ArrayLike, actions: ArrayLike, next_states: ArrayLike) -> Ints | None:
         """Learn from logged transitions, in their order: the same as observing them one by one."""
@@ -168,7 +168,7 @@ class Agent(ABC):
         return None
 
     def confidence(self, delta: float = 0.1, state: int | None = None) -> Confidence:
-        """What the data prove of V* and of the policy in force, at confidence 1 - delta at all times at once.
+        """What the data prove about V* and about the policy in force, at confidence 1 - delta at all times at once.
 
         Needs the counts alone (see `vbmle.estimation.likelihood_set`), and changes nothing. With a `state`, it is
         about the states that can be reached from there. Values are in the units of your reward. Where no theta is
@@ -181,15 +181,15 @@ class Agent(ABC):
     def misfit(self, delta: float = 0.05) -> Misfit:
         """Whether any feasible theta fits what was observed, and where it does not.
 
-        Look as often as you like: if some theta fits, there is ever a false alarm with probability at most delta (see
-        `vbmle.estimation.misfit`). Needs the counts alone, and changes nothing.
+        Look as often as you like: if some theta fits, the probability that there is ever a false alarm is at most delta
+        (see `vbmle.estimation.misfit`). Needs the counts alone, and changes nothing.
         """
         from vbmle.estimation.misfit import misfit
 
         return misfit(self._all_counts("a test of the model"), delta)
 
     def belief(self, prior: ArrayLike | None = None) -> Belief:
-        """What the observations say of theta: the posterior of each candidate, or mean and 90% interval of each weight.
+        """What the observations say about theta: the posterior of each candidate, or mean and 90% interval by weight.
 
         prior: (d,) probabilities of the candidates, where theta is one of them (domain "vertices"); uniform by default.
         """
@@ -365,7 +365,7 @@ def refuse_more(agent: object, *given: Any, **named: Any) -> None:
 
 
 def _require_model(name: str, mdp: object) -> None:
-    """Refuse what is no model, in one line that says what it is."""
+    """Refuse what is not a model, in one line that says what it is."""
     if isinstance(mdp, LinearMixtureMDP):
         return
     what = "a World; its model is world.mdp" if isinstance(mdp, World) else f"of type {type(mdp).__name__}"
@@ -475,7 +475,7 @@ class ModelAgent(Agent):
     def observe_many(self, states: ArrayLike, actions: ArrayLike, next_states: ArrayLike) -> Ints:
         """Learn from logged transitions at once: the same as one by one, and refused as a whole.
 
-        Returns the places of those that no feasible theta allows, after `on_impossible` was applied to them.
+        Returns the indices of those that no feasible theta allows, after `on_impossible` was applied to them.
         """
         found = self.counts.find_many(states, actions, next_states)
         odd = np.nonzero(found < 0)[0]

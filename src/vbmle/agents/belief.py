@@ -1,4 +1,4 @@
-"""What an agent believes of theta: the posterior, from its counts and a prior.
+"""What an agent believes about theta: the posterior, from its counts and a prior.
 
 Where theta is one of d candidates, that is a probability for each. For mixtures the prior is uniform on P and the
 summary is the mean and an interval of 90% of each weight, from draws of `vbmle.agents.posterior`.
@@ -36,6 +36,8 @@ class Belief:
         Each weight lies above with probability 5%.
     probability : (d,) array, or None
         The posterior of each candidate, for models with domain "vertices".
+    names : tuple of str, or None
+        What the base models are called, where they have names.
 
     Examples
     --------
@@ -50,6 +52,7 @@ class Belief:
     low: Floats
     high: Floats
     probability: Floats | None = None
+    names: tuple[str, ...] | None = None
 
 
 def belief(counts: TransitionCounts, prior: ArrayLike | None = None) -> Belief:
@@ -63,9 +66,8 @@ def belief(counts: TransitionCounts, prior: ArrayLike | None = None) -> Belief:
         if before is not None:
             validation.require_shape("prior", before, (mdp.dimension,), "(candidates,)")
         p = posterior(counts, before)
-        return Belief(
-            p, (p > 1.0 - INTERVAL_TAIL).astype(np.float64), (p >= INTERVAL_TAIL).astype(np.float64), p
-        )
+        low, high = ((p > 1.0 - INTERVAL_TAIL).astype(np.float64), (p >= INTERVAL_TAIL).astype(np.float64))
+        return Belief(p, low, high, p, mdp.names.models)
     if prior is not None:
         raise ValueError(
             f"prior is given, but theta is a mix (domain {mdp.domain!r}), whose prior is uniform on its set; "
@@ -74,4 +76,4 @@ def belief(counts: TransitionCounts, prior: ArrayLike | None = None) -> Belief:
     sampler, rng = sampler_for(mdp, BELIEF_THINNING), np.random.default_rng(0)
     draws = np.array([sampler.draw(counts, rng) for _ in range(BELIEF_DRAWS)])
     low, high = np.quantile(draws, [INTERVAL_TAIL, 1.0 - INTERVAL_TAIL], axis=0)
-    return Belief(draws.mean(axis=0), low, high)
+    return Belief(draws.mean(axis=0), low, high, names=mdp.names.models)

@@ -5,7 +5,7 @@
 PSRL draws from the posterior p alone, which can be too content with models that promise little; the feel-good factor
 exp(bias V*) tilts the draw towards models that promise much, as the bias of VBMLE tilts the estimate. bias = 0 is PSRL.
 
-Departures. Zhang proves regret bounds for contextual bandits, and for episodes; here theta is drawn anew when the
+Departures. Zhang proves regret bounds for contextual bandits, and for episodes; here theta is drawn again when the
 information about what was observed has doubled, or in each step, as in our PSRL. The tilt is by importance: of
 `draws` from the posterior one is chosen with chance proportional to exp(bias V* / r), with r the range of the reward,
 so that nothing changes when rewards are multiplied by a constant. That is exact as the number of draws grows.

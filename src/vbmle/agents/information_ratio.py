@@ -3,7 +3,7 @@
 With draws theta_1 .. theta_M and the model of their mean, which is their mean model since P is linear in theta,
 
     I(s,a)  = mean_m KL(P_m(.|s,a) || P_mean(.|s,a))                the information of a pair, in nats
-    D(pi)   = mean_m [ V*_m(s) - V^pi_m(s) ]                        expected regret, from the state s at hand
+    D(pi)   = mean_m [ V*_m(s) - V^pi_m(s) ]                        expected regret, from the current state s
     G(pi)   = sum_x w^pi(x) I(x, pi(x))                             discounted information under the mean model
 
 and the information ratio is D^2 / G (Russo and Van Roy 2014). It does not change its order when rewards are

@@ -29,7 +29,7 @@ from typing import Annotated
 import numpy as np
 
 from vbmle.agents import decision
-from vbmle.agents.base import ModelAgent, OnImpossible, require_convex
+from vbmle.agents.base import ModelAgent, OnImpossible
 from vbmle.agents.decision import Decision
 from vbmle.agents.information_ratio import PosteriorDraws
 from vbmle.agents.posterior import MOST_DRAWS, MOST_THINNING
@@ -57,7 +57,7 @@ MULTIPLES = (0.0, 0.1, 0.3, 1.0, 3.0)
 
 
 INFORMED_UPDATES = ("every-step", "tenth", "doubling")
-"""When to decide anew: each time, or when information has grown by a tenth, or doubled."""
+"""When to decide again: each time, or when information has grown by a tenth, or doubled."""
 
 TENTH = 1.1
 
@@ -93,9 +93,9 @@ class InformedVBMLE(ModelAgent):
     multiples : sequence of float, default (0.0, 0.1, 0.3, 1.0, 3.0)
         The biases that propose, as multiples of log(1 + t) per range of the reward; each at least 0, and 0 is maximum
         likelihood.
-    update : {"tenth", "doubling", "every-step"}, default "tenth"
-        When to decide anew: when the information about what was observed has grown by a tenth, when it has doubled, or
-        in every step.
+    update : {"every-step", "tenth", "doubling"}, default "tenth"
+        When to decide again: at every step, or when the information about what was observed has grown by a tenth, or
+        has doubled; in between the policy in force is played.
     draws : int, default 12
         Draws from the posterior to judge by; at least 1.
     fresh : int, default 2
@@ -116,7 +116,7 @@ class InformedVBMLE(ModelAgent):
     Raises
     ------
     ValueError
-        If a setting is out of range, or theta is one of the candidates (domain "vertices").
+        If a setting is out of range.
 
     Examples
     --------
@@ -148,7 +148,6 @@ class InformedVBMLE(ModelAgent):
         if not weights:
             raise ValueError("multiples is empty; it needs at least one multiple of log(1 + t), as in (0, 1)")
         at_most("the number of multiples", len(weights), MOST_DRAWS)
-        require_convex(type(self).__name__, mdp)
         super().__init__(
             mdp,
             multiples=weights,
@@ -229,14 +228,14 @@ def recommended(mdp: LinearMixtureMDP, seed: int = 0) -> InformedVBMLE:
     Parameters
     ----------
     mdp : LinearMixtureMDP
-        What is known; theta is a mix, not one of the candidates.
+        What is known.
     seed : int, default 0
         Seeds everything that the agent draws for itself. The world's luck has its own seed.
 
     Raises
     ------
     ValueError
-        If theta is one of the candidates (domain "vertices"): `VBMLE` and `PSRL` choose among them.
+        If mdp is not a model, or seed is not a whole number from 0 on.
 
     Examples
     --------

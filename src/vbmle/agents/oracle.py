@@ -48,7 +48,8 @@ class Oracle(Agent):
     def __init__(self, mdp: LinearMixtureMDP, theta: ArrayLike) -> None:
         self.theta: Floats = mdp.require_feasible(theta)
         super().__init__(mdp, theta=self.theta.tolist())
-        self._plan = planner.plan(mdp, self.theta)
+        # As close as rounding allows, where that is less close than usual.
+        self._plan = planner.plan(mdp, self.theta, tolerance=max(1e-8, 4.0 * planner.rounding(mdp)))
 
     @property
     def policy(self) -> Ints:

@@ -11,7 +11,7 @@ The reward is known, so r is looked up. The learning rate eta at the n-th visit 
 With `optimistic` Q starts at 1/(1-gamma), which no value exceeds, so that what is untried looks best.
 
 Ours: epsilon-greedy exploration is a draw of a whole policy in each step, each state on its own playing a uniform
-action with probability epsilon. The action in the state at hand is that of epsilon-greedy, and regret is
+action with probability epsilon. The action in the current state is that of epsilon-greedy, and regret is
 that of the policy in force, exploration included; epsilon = 1 is the agent `Random`.
 """
 

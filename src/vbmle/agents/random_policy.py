@@ -1,4 +1,4 @@
-"""Chance: a policy drawn uniformly from all deterministic ones, anew in each step.
+"""Chance: a policy drawn uniformly from all deterministic ones, again at each step.
 
 Regret is defined by the stationary policy in force. So this agent draws a whole policy in each step, one
 uniform action per state, and plays it for that step: actions are uniform and independent, as one expects of a

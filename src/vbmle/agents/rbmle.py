@@ -10,7 +10,7 @@ is known up to one number (core/src/tabular/reward_biased_rows.hpp):
 
 and rows off the policy are at their frequencies. The rows are moved to this until policy, V, w and p agree.
 
-Departures. The paper maximises average reward; here it is the discounted value of the state at hand, whose
+Departures. The paper maximises average reward; here it is the discounted value of the current state, whose
 weight enters through w. The paper assumes the maximum over all policies and models; this is a local method
 from the last model on: a fixed point is a KKT point, improved by switching single actions for as long as the
 objective rises, and `converged` says whether it was reached. New models are computed at the episodes of UCRL2

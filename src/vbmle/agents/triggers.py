@@ -1,4 +1,4 @@
-"""When an agent decides anew: in every step, or when what it has learnt has doubled in some sense.
+"""When an agent decides again: at every step, or when what it has learnt has doubled in some sense.
 
     EveryStep              whenever it is asked, once for each observation and state
     EveryObservation       once after each observation, whatever the state
@@ -41,7 +41,7 @@ class Trigger:
         """Take in observed transitions in their order: the same as one by one."""
 
     def due(self, state: int = 0) -> bool:
-        """Whether to decide anew before acting in `state`."""
+        """Whether to decide again before acting in `state`."""
         return True
 
     def decided(self) -> None:
@@ -120,7 +120,7 @@ class InformationGrown(Trigger):
 class VisitsDoubled(Trigger):
     """Episodes that end when the visits of a pair have doubled (Jaksch, Ortner and Auer 2010).
 
-    The pair is that of the state at hand and of the `policy` in force, an array that stays current.
+    The pair is that of the current state and of the `policy` in force, an array that stays current.
     """
 
     def __init__(self, counts: TransitionCounts, policy: Ints) -> None:

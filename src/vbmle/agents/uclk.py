@@ -106,7 +106,7 @@ def log_det_radius(log_det: float, dimension: int, discount: float, ridge: float
 
 
 class OptimisticAgent(Agent):
-    """What UCLK and its variants share: an optimistic plan, made anew when it is due, and regressions on its values.
+    """What UCLK and its variants share: an optimistic plan, made again when it is due, and regressions on its values.
 
     theta: the point of P nearest to the regression's estimate; thetas: the model chosen for every (s, a);
     empty_sets: how many plans found no feasible theta within the radius.

@@ -9,7 +9,7 @@ H = 1/(1-gamma). Two regressions: on V with weights 1/sigma^2 (hat), and on V^2 
     beta_check = 8 d sqrt(log(1 + t/ridge) log(4t^2/delta)) + 4 sqrt(d) log(4t^2/delta) + sqrt(ridge) B
     beta_tilde = 8 H^2 sqrt(d log(1 + t H^4/(d ridge)) log(4t^2/delta)) + 4 H^2 log(4t^2/delta) + sqrt(ridge) B
 
-Plans are UCLK's, over |Sigma_hat^{1/2} (theta - theta_hat)| <= beta_hat, made anew when det Sigma_hat has doubled.
+Plans are UCLK's, over |Sigma_hat^{1/2} (theta - theta_hat)| <= beta_hat, made again when det Sigma_hat has doubled.
 B = sqrt(d) bounds |theta*|; the truth is never read. `radius_scale` multiplies all three radii (1 is the theory);
 the other departures are UCLK's.
 """

@@ -11,7 +11,7 @@ samples however long the run, and its radius depends on the level alone, not on 
     beta_l = UCLK's published radius at t = n_l and delta_l = delta / (l (l + 1)),
 
 so that all sets hold at all times together with probability 1 - delta. Plans are optimistic over their intersection
-with P, and made anew when the determinant of some Sigma_l has doubled. Ours: n_l, beta_l, the moment of a new plan;
+with P, and made again when the determinant of some Sigma_l has doubled. Ours: n_l, beta_l, the moment of a new plan;
 and in models whose feasible set is a product, the levels share a common point in the block of (s, a), while in the
 other blocks each level takes the point nearest to it (a larger set, so still optimistic).
 `radius_scale` other than 1 leaves the theory behind; the other departures are UCLK's.

@@ -160,7 +160,7 @@ class VBMLE(ModelAgent):
 class ApproximateVBMLE(ModelAgent):
     """VBMLE with the value of the last step held fixed inside the bias (the paper's appendix).
 
-    The bias is alpha(t) <phi_V(s_t, a), theta> with V = V*(.; theta_{t-1}), so each problem is concave. a_t is
+    The bias is `alpha(t) <phi_V(s_t, a), theta>` with `V = V*(.; theta_{t-1})`, so each problem is concave. a_t is
     known only afterwards: the problem is solved for every action and the best kept.
 
     Parameters

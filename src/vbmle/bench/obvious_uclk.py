@@ -1,7 +1,7 @@
 """UCLK as one would write it first: NumPy sums, and a cvxpy problem for every (s, a) and every sweep.
 
 The problem is stated once, with its data as parameters (so cvxpy compiles it once), and solved by Clarabel. Every step
-plans anew with the published number of sweeps, as the VBMLE paper did.
+plans again with the published number of sweeps, as the VBMLE paper did.
 """
 
 from __future__ import annotations

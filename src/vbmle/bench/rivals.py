@@ -7,6 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from vbmle.agents.informed_vbmle import recommended
 from vbmle.agents.uclk import UCLK, published_sweeps
 from vbmle.agents.vbmle import VBMLE
 from vbmle.bench import stopwatch
@@ -16,7 +17,7 @@ from vbmle.bench.speed_table import Row, Target, at_least, at_most
 from vbmle.bench.walks import Walk, mean, take_turns
 from vbmle.experiments import catalogue
 from vbmle.model.world import World
-from vbmle.worlds import random_network, riverswim
+from vbmle.worlds import queue, random_network, riverswim
 
 SECTION = "rivals"
 HORIZON = 500  # the paper's T, which sets the published number of sweeps
@@ -26,6 +27,24 @@ STEPS: dict[str, Callable[[], World]] = {
     "(5,4) d=5": lambda: random_network(5, 4, 5),
     "RiverSwim(6), d=22": lambda: riverswim(6),
 }
+RECOMMENDED: dict[str, Callable[[], World]] = {
+    "(3,2) d=5": lambda: random_network(3, 2, 5),
+    "(5,4) d=5": lambda: random_network(5, 4, 5),
+    "(15,4) d=10": lambda: random_network(15, 4, 10),
+    "(15,4) d=60": lambda: random_network(15, 4, 60),
+    "RiverSwim(6), d=22": lambda: riverswim(6),
+    "queue, S=101, d=3": lambda: queue(capacity=100),
+}
+
+
+def recommendation(name: str, effort: Effort) -> list[Row]:
+    """A step of the recommended agent, in multiples of VBMLE's."""
+    world = RECOMMENDED[name]()
+    ours, unit = (Walk(agent, world, effort.horizon) for agent in (recommended(world.mdp), VBMLE(world.mdp)))
+    take_turns([ours, unit], effort.horizon)
+    details = {"step": ours.total / ours.steps, "steps": float(ours.steps)}
+    measure = "recommended: a step, in multiples of VBMLE's"
+    return [Row(SECTION, measure, name, ours.total / unit.total, "times", at_most(3), details)]
 
 
 def against_cvxpy(name: str, effort: Effort) -> list[Row]:

@@ -66,6 +66,8 @@ def jobs(effort: Effort) -> list[tuple[str, int, Callable[[Tick], Any]]]:
     for name in rivals.BASELINE:
         found.append((f"UCLK and cvxpy, {name}", 1, _ticking(partial(rivals.against_cvxpy, name, effort))))
     found.append(("UCLK, (15,4)", 1, _ticking(partial(rivals.large_world, effort))))
+    for name in rivals.RECOMMENDED:
+        found.append((f"recommended, {name}", 1, _ticking(partial(rivals.recommendation, name, effort))))
     for name in rivals.STEPS:
         found.append((f"every agent, {name}", 1, _ticking(partial(rivals.every_agent, name, effort))))
     found.append(("growth with t", 1, _ticking(partial(scaling.in_time, effort))))

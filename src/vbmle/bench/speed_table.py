@@ -38,7 +38,7 @@ class Target:
     bound: float
 
     def met_by(self, value: float) -> bool:
-        """Whether the value is on the right side; one that is no number is not."""
+        """Whether the value is on the right side; NaN is not."""
         return value >= self.bound if self.sense == ">=" else value <= self.bound
 
 

@@ -1,6 +1,6 @@
 """Seconds of work, on a machine that others use too.
 
-Wall time counts what others did meanwhile: a step of microseconds is hardly ever interrupted, one of
+Wall time counts what others did meanwhile: a step of microseconds is rarely interrupted, one of
 milliseconds nearly always on a busy machine, so ratios of the two would measure the others. Processor time does
 not, but costs most of a microsecond to read. Both bound the work from above, so the smaller one is taken.
 """

@@ -37,9 +37,7 @@ def _check_entries(entries: list[zipfile.ZipInfo], size: int) -> None:
         raise ValueError(f"it holds {len(names)} arrays; {MOST_ENTRIES} is the most")
     for name in names:
         if not name.endswith(".npy") or names.count(name) > 1:
-            raise ValueError(
-                f"its entry {name[:40]!r} is no array of its own; each needs a name that ends in .npy"
-            )
+            raise ValueError(f"its entry {name[:40]!r} is not an array; each needs a name that ends in .npy")
     for entry in entries:
         if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) or entry.flag_bits & 1:
             raise ValueError(f"its entry {entry.filename[:40]!r} is encrypted or packed in a way of its own")

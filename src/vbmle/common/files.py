@@ -70,12 +70,12 @@ def _to_disk(path: Path) -> None:
 
 
 def _remove_leftovers(path: Path) -> None:
-    """Remove what is beside `path` for its sake, by processes of this machine that are no more."""
+    """Remove temporary files beside `path` that processes of this machine left when they ended."""
     start = path_aside(path).name.split("-")[0] + "-"
     try:
         left = [name for name in os.listdir(path.parent) if name.startswith(start) and name.endswith(".part")]
     except OSError:
-        return  # whoever writes there will say what is wrong
+        return  # the next write there will say what is wrong
     for name in left:
         process = name.removeprefix(start).split("-")[0]
         if process.isdigit() and not _is_alive(int(process)):
@@ -113,7 +113,7 @@ def _lock(file: int) -> bool:
         return error.errno not in (
             errno.EWOULDBLOCK,
             errno.EACCES,
-        )  # a disk without locks is no reason to refuse
+        )  # a disk without locks is not a reason to refuse
     return True
 
 
@@ -153,7 +153,7 @@ def load_npz(
 
 
 def field(meta: dict[str, Any], name: str, kind: type | tuple[type, ...]) -> Any:
-    """An entry of the metadata, refused unless it is there and of its kind; a bool is no number."""
+    """An entry of the metadata, refused unless it is there and of its kind; a bool is not a number."""
     if name not in meta:
         raise ValueError(f"{name} is missing")
     value = meta[name]

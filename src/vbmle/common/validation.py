@@ -13,7 +13,7 @@ Bools = NDArray[np.bool_]
 
 
 class Among:
-    """The values that a setting may have, told in its annotation: `Annotated[str, Among(...)]`."""
+    """The values that a setting may have, given in its annotation: `Annotated[str, Among(...)]`."""
 
     def __init__(self, allowed: Iterable[str]) -> None:
         self.allowed = tuple(allowed)

@@ -37,6 +37,8 @@ class _Program(ctypes.Structure):
         ("active", c_void_p),
         ("num_active", c_int64),
         ("multiplier", c_void_p),
+        ("before_B", c_void_p),
+        ("before_g", c_void_p),
     )
 
 
@@ -82,15 +84,20 @@ class Program(NamedTuple):
     normals: Floats
     slack: Floats
 
-    def solve(self, guess: Ints | None = None, room: int = 0, by_axis: bool = False) -> Solution:
-        """`guess`: facets to try first; `room`: by how much scratch is too large; `by_axis`: normals by columns too."""
+    def solve(
+        self, guess: Ints | None = None, room: int = 0, by_axis: bool = False, before: Program | None = None
+    ) -> Solution:
+        """`guess`: facets to try first; `room`: by how much scratch is too large; `by_axis`: normals by columns too;
+        `before`: a program of the same facets, from whose end this one begins.
+        """
         n, facets = len(self.g), len(self.slack)
         count = 0 if guess is None else len(guess)
         d, active, u = np.full(n, np.nan), np.full(n, -1, np.int64), np.full(n + 1, np.nan)
         active[:count] = () if guess is None else guess
         given = floats(self.B, n, n), floats(self.g, n), floats(self.normals, facets, n), floats(self.slack)
         sizes = n, facets, room, int(by_axis)
-        program = _Program(*sizes, *given, floats(d), ints(active), count, floats(u))
+        last = (None, None) if before is None else (floats(before.B, n, n), floats(before.g, n))
+        program = _Program(*sizes, *given, floats(d), ints(active), count, floats(u), *last)
         status = _solve(byref(program))
         check(status)
         found = program.num_active
@@ -144,7 +151,7 @@ class Probe:
         self.hessian = seen("hessian", fields.num_squares)
 
     def value(self, objective: Objective, theta: Floats, held: bool = False) -> float:
-        """f; held: with the value of the policy at hand."""
+        """f; held: with the value of the current policy."""
         f, given = c_double(), floats(theta, self.model.dimension)
         check(_evaluate(self._owner.address, objective, int(held), given, byref(f)))
         return f.value

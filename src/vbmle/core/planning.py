@@ -85,7 +85,7 @@ class Planner:
         check(_assemble(self.handle))
 
     def optimal(self) -> float:
-        """V* and its policy at p, from the policy (by sweeps also from the V) at hand; returns the error of V."""
+        """V* and its policy at p, from the current policy (by sweeps, and V); returns the error of V."""
         check(_optimal(self.handle))
         return float(self._error[0])
 
@@ -95,7 +95,7 @@ class Planner:
         return float(self._error[0])
 
     def evaluate(self) -> float:
-        """V of the policy at hand."""
+        """V of the current policy."""
         check(_evaluate(self.handle))
         return float(self._error[0])
 
@@ -122,7 +122,7 @@ class Planner:
         check(_solve(self.handle, floats(X, self.model.num_states, X.shape[1]), X.shape[1], accuracy))
 
     def floor(self, state: int) -> None:
-        """p at theta, V* from the policy at hand and its gradient: the least any method must do."""
+        """p at theta, V* from the current policy and its gradient: the least any method must do."""
         check(_floor(self.handle, state))
 
     def broken_pair(self) -> int:

@@ -115,7 +115,7 @@ class Regression:
 
 
 class Information:
-    """Tells when the log-determinant of a block's information has grown enough to decide anew."""
+    """Says when the log-determinant of a block's information has grown enough to decide again."""
 
     def __init__(self, model: Model, ridge: float, enough: float = LOG_TWO) -> None:
         self._handle = Handle(_information_new, _information_free, model, model.handle, ridge, enough)
@@ -128,7 +128,7 @@ class Information:
 
     @property
     def due(self) -> bool:
-        """Whether to decide anew."""
+        """Whether to decide again."""
         return self._due.value != 0
 
     @due.setter

@@ -1,6 +1,6 @@
 """What is certain about value and policy where theta is one of d candidates: by looking at those that are left.
 
-The set is that of `vbmle.estimation.likelihood_set`, with the average over the candidates in the place of the one
+The set is that of `vbmle.estimation.likelihood_set`, with the average over the candidates in place of the one
 over P: q_t = mean of L_t(k) and the rule of Krichevsky and Trofimov, half each.
 """
 

@@ -2,7 +2,7 @@
 
 Where the feasible set has few vertices it is triangulated and handed to branch and bound (see
 core/src/certifying). Elsewhere the bound is the maximum of the concave part plus the value of a controller
-who may choose theta anew in every state, which is true but wide.
+who may choose another theta in every state, which is valid but loose.
 """
 
 from __future__ import annotations

@@ -125,7 +125,7 @@ class TransitionCounts:
             s, a, to = (np.asarray(column)[i] for column in (states, actions, next_states))
             others = f" (and {len(bad) - 1} more)" if len(bad) > 1 else ""
             raise ImpossibleTransition(
-                f"the transition (s={s}, a={a}, s'={to}) at place {i}{others} has probability 0 for every feasible "
+                f"the transition (s={s}, a={a}, s'={to}) at index {i}{others} has probability 0 for every feasible "
                 "theta, yet it was observed; check the features and the impossible set (nothing was counted)"
             )
         return self.add_found(at)
@@ -143,8 +143,8 @@ class TransitionCounts:
         bad = np.nonzero(~self.mdp.allowed[states, actions])[0]
         if len(bad):
             where = self.mdp.names.pair(int(states[bad[0]]), int(actions[bad[0]]))
-            place = f" at place {bad[0]}" if len(states) > 1 else ""
-            raise ValueError(f"the action of {where}{place} is not allowed there; nothing was counted")
+            index = f" at index {bad[0]}" if len(states) > 1 else ""
+            raise ValueError(f"the action of {where}{index} is not allowed there; nothing was counted")
 
     def add_found(self, at: Ints) -> Ints:
         """Count transitions by index, in their order."""
@@ -175,17 +175,17 @@ class TransitionCounts:
             if len(outside):
                 i = int(outside[0])
                 raise ValueError(
-                    f"{name} is {array[i]} at place {i}; it needs a whole number from 0 to {size - 1}"
+                    f"{name} is {array[i]} at index {i}; it needs a whole number from 0 to {size - 1}"
                 )
             if found and len(array) != len(found[0]):
                 raise ValueError(
-                    f"{name} has {len(array)} entries, but states has {len(found[0])}; they need the same"
+                    f"{name} has {len(array)} entries, but states has {len(found[0])}; they must have the same length"
                 )
             found.append(array.astype(np.int64))
         return found
 
     def continue_from(self, other: TransitionCounts) -> Ints:
-        """Take over all that counts of another layout of the same pairs have; the new indices, as often as counted."""
+        """Take over the counts of another layout of the same pairs; returns the new indices, as often as counted."""
         old = other.mdp.transitions
         row, to = old.row_of[other.observed], old.successor[other.observed]
         actions = self.mdp.num_actions
@@ -244,7 +244,7 @@ class TransitionCounts:
 
     def _check_values(self, values: Floats) -> None:
         if (values != np.floor(values)).any():
-            raise ValueError("values are no counts; they need whole numbers")
+            raise ValueError("values are not counts; they must be whole numbers")
 
     def __repr__(self) -> str:
         return f"TransitionCounts(total={self.total}, distinct={self.num_observed})"

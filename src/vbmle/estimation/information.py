@@ -17,7 +17,7 @@ from vbmle.model.mdp import LinearMixtureMDP
 
 
 class Information:
-    """Tells when the log-determinant of a block's information has grown enough to decide anew.
+    """Says when the log-determinant of a block's information has grown enough to decide again.
 
     Enough is the logarithm of `factor`, by default the usual doubling, or that for every five free coordinates of the
     block if it is more: in many dimensions the determinant doubles with nearly every observation, though nothing is
@@ -31,7 +31,7 @@ class Information:
 
     @property
     def due(self) -> bool:
-        """Whether to decide anew."""
+        """Whether to decide again."""
         return self._core.due
 
     def snapshot(self) -> Snapshot:

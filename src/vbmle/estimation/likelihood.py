@@ -21,6 +21,7 @@ from vbmle.estimation.candidates import TIE, CandidateSolver, make_solver
 from vbmle.estimation.certificate import upper_bound
 from vbmle.estimation.counts import TransitionCounts
 from vbmle.estimation.maximiser import POOL, Solver, make_objective
+from vbmle.model import feasible_set
 from vbmle.model.mdp import LinearMixtureMDP
 
 CONVERGED = 1e-7
@@ -47,8 +48,8 @@ class Estimate:
     residual : float
         The relative KKT residual at theta.
     gap : float
-        A bound on max <grad f, v - theta> over the feasible set: for a concave objective, how far `objective` is
-        from its maximum at most.
+        A bound on the largest `<grad f, v - theta>` of any feasible v: for a concave objective, how far `objective` is
+        from its maximum at most; infinite where rounding leaves nothing to be said.
     policy : (S,) integer array, or None
         Optimal for theta, where the objective has a value bias.
     V : (S,) array, or None
@@ -147,7 +148,7 @@ def maximum_likelihood(mdp: LinearMixtureMDP, counts: TransitionCounts, ridge: f
     _require_same(mdp, counts)
     solver = make_solver(mdp)
     solver.climb(make_objective(counts, validation.non_negative("ridge", ridge)))
-    return _estimate(solver, with_value=False)
+    return _estimate(solver, counts, with_value=False)
 
 
 def value_biased(
@@ -217,7 +218,7 @@ def value_biased(
     bound = prove(solver, objective) if certify else None
     if bias == 0.0:
         solver.plan()
-    return _estimate(solver, with_value=True, upper_bound=bound)
+    return _estimate(solver, counts, with_value=True, upper_bound=bound)
 
 
 def prove(solver: Solver | CandidateSolver, objective: Objective) -> float:
@@ -238,15 +239,29 @@ def prove(solver: Solver | CandidateSolver, objective: Objective) -> float:
     return max(bound, solver.objective)
 
 
+def _rounding(counts: TransitionCounts, theta: Floats) -> float:
+    """What rounding may add to the log-likelihood where large weights cancel in probabilities."""
+    rows, seen = counts.mdp.transitions, counts.observed
+    each = feasible_set.rounding_of(rows.phi[seen], theta)
+    if isinstance(each, float) or len(seen) == 0:
+        return 0.0
+    p = rows.probabilities(theta)[seen]
+    lost = np.where(p > each, each / np.maximum(p - each, 1e-300), np.inf)
+    return float(counts.values[seen] @ lost)
+
+
 def _estimate(
-    solver: Solver | CandidateSolver, with_value: bool, upper_bound: float | None = None
+    solver: Solver | CandidateSolver,
+    counts: TransitionCounts,
+    with_value: bool,
+    upper_bound: float | None = None,
 ) -> Estimate:
     return Estimate(
         solver.theta.copy(),
         solver.objective,
         solver.residual <= CONVERGED,
         solver.residual,
-        solver.gap,
+        solver.gap + _rounding(counts, solver.theta),
         solver.policy.copy() if with_value else None,
         solver.V.copy() if with_value else None,
         upper_bound,

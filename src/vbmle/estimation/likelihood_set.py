@@ -2,7 +2,7 @@
 
     C_t = {theta in P: l_t(theta) >= max l_t - threshold_t},        l_t(theta) = sum_{i<t} log p_theta(s_{i+1}|s_i,a_i)
 
-without ridge. Let q_t be the probability that some predictor, who knows the past only, gave to what was seen.
+without ridge. Let q_t be the probability that some predictor, which knows only the past, gave to what was seen.
 q_t / L_t(theta*) is a martingale of mean 1, whatever the actions depend on, so by Ville's inequality
 
     log L_t(theta*) >= log q_t - log(1/delta)   for all t at once, with probability at least 1 - delta.
@@ -14,8 +14,8 @@ least (1-e)^n of what theta' gave; with e = m/(m+n), theta' most likely (Cover's
     log q_t >= max l_t - sum over blocks of  m log(1 + n/m) + n log(1 + m/n)
 
 The second is the rule of Krichevsky and Trofimov in every row (s, a), p(s') = (n(s') + 1/2) / (n + k/2), which
-knows nothing of theta but loses half as much where P is tabular. Their mean is a predictor too, so the better of
-the two costs no more than log 2. Nothing is assumed of p_min, the horizon, or how actions are chosen.
+ignores theta but loses half as much where P is tabular. Their mean is a predictor too, so the better of
+the two costs no more than log 2. Nothing is assumed about p_min, the horizon, or how actions are chosen.
 
 To optimise over C_t there are an ellipsoid that contains it, and a dual bound that uses its shape. With u =
 p_theta/p - 1 at the most likely theta', l_t(theta') - l_t(theta) >= sum n (u - log(1+u)), and u - log(1+u) >=
@@ -118,7 +118,7 @@ class LikelihoodSet:
         return float(self.counts.values[seen] @ np.log(p)) if (p > 0.0).all() else -np.inf
 
     def reach(self, functionals: Floats) -> Floats:
-        """Bounds on |<c, theta - self.theta>| over the set, one for each row c, by the ellipsoid."""
+        """Bounds on `|<c, theta - self.theta>|` over the set, one for each row c, by the ellipsoid."""
         inside, outside = np.zeros(len(functionals)), np.zeros(len(functionals))
         for part in self._parts:
             c = functionals[:, part.coordinates] @ part.basis
@@ -130,9 +130,9 @@ class LikelihoodSet:
         return np.sqrt(inside) + outside
 
     def support(self, c: Floats, guess: float) -> float:
-        """A bound on max <c, theta - self.theta> over the set, by duality; `guess` from `reach`.
+        """A bound on max `<c, theta - self.theta>` over the set, by duality; `guess` from `reach`.
 
-        (max over P of l + k <c, .> - level) / k bounds it for every k > 0, and is smallest where the maximiser
+        `(max over P of l + k <c, .> - level) / k` bounds it for every k > 0, and is smallest where the maximiser
         is just likely enough.
         """
         if guess <= 0.0:

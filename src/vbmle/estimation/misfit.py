@@ -49,6 +49,8 @@ class MisfitPair:
         How often each should have followed.
     observed : (m,) array
         How often it did.
+    name : str
+        The pair in words, with the names of state and action where the model has them.
 
     Examples
     --------
@@ -67,6 +69,7 @@ class MisfitPair:
     successors: Ints
     expected: Floats
     observed: Floats
+    name: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,4 +182,5 @@ def _pair(counts: TransitionCounts, row: int, evidence: float, p: Floats) -> Mis
     to = np.concatenate([transitions.successor[here][known], np.array(list(odd), np.int64)])
     seen = np.concatenate([counts.values[here][known], np.array(list(odd.values()), np.float64)])
     expected = seen.sum() * np.concatenate([p[here][known], np.zeros(len(odd))])
-    return MisfitPair(state, action, evidence, float(seen.sum()), to, expected, seen)
+    name = counts.mdp.names.pair(state, action)
+    return MisfitPair(state, action, evidence, float(seen.sum()), to, expected, seen, name)

@@ -52,6 +52,8 @@ def _anchors(mdp: LinearMixtureMDP) -> Floats:
         return np.array([np.concatenate(choice) for choice in product(*parts)])
     if len(blocks) > 1:
         return np.zeros((0, free))
+    if blocks[0].is_simplex:
+        return block_vertices(blocks[0])
     models = np.array([row for row in np.eye(mdp.dimension) if mdp.contains(row)]).reshape(-1, mdp.dimension)
     if len(models):
         return (models - blocks[0].center) @ blocks[0].basis
@@ -63,7 +65,7 @@ def _small(block: Block) -> bool:
 
 
 def block_vertices(block: Block) -> Floats:
-    """All vertices of a block, as rows of y; none where they cannot be told apart."""
+    """All vertices of a block, as rows of y; none where they cannot be distinguished."""
     if block.dimension == 0:
         return np.zeros((0, 0))
     if block.is_simplex:

@@ -15,7 +15,7 @@ from typing import Any
 
 from vbmle import agents as agent_modules
 from vbmle.agents.base import Agent
-from vbmle.experiments import InputError
+from vbmle.experiments import InputError, own_parts
 from vbmle.experiments.settings import REQUIRED, fit, nearest, settings_of, types_of, written
 from vbmle.model.world import World
 from vbmle.worlds import WORLDS
@@ -49,9 +49,17 @@ def describe(name: str, maker: Callable[..., Any]) -> str:
     return f"{name}({', '.join(shown)}): {text.split(chr(10))[0]}"
 
 
+def maker(kind: str, name: str) -> Callable[..., Any]:
+    """What makes the world or the agent of that name: one of ours, or "module:name" of your own."""
+    if own_parts.is_own(name):
+        return own_parts.find(kind, name)
+    return worlds()[name] if kind == "world" else agents()[name]
+
+
 def require(kind: str, name: str, settings: dict[str, Any], where: str) -> dict[str, Any]:
     """Refuse a name or a setting that is not known, or a value of another type; returns the settings."""
     known: dict[str, Any] = dict(worlds()) if kind == "world" else dict(agents())
     if name not in known:
-        raise InputError(f"{where}: there is no {kind} {name!r}; {nearest(name, known)}")
+        hint = f' (or your own: {kind} = "module:name")'
+        raise InputError(f"{where}: there is no {kind} {name!r}; {nearest(name, known)}{hint}")
     return fit(where, name, known[name], settings)

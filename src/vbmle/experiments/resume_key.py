@@ -28,6 +28,7 @@ DECIDING = (
     "theory/lure.py",
     "theory/trace.py",
     "experiments/measures.py",
+    "experiments/model_worlds.py",
     "experiments/playing.py",
     "experiments/world_measures.py",
 )

@@ -1,4 +1,4 @@
-"""Settings: what a signature asks for, and what is said about a name or a value that does not fit.
+"""Settings: what a signature asks for, and the message about a name or a value that does not fit.
 
 Names, types, defaults and allowed values are those of the code: a parameter's annotation, with its choices as
 `Literal[...]` or `Annotated[str, Among(...)]`. What an annotation cannot say is left to the maker itself.
@@ -25,12 +25,12 @@ REQUIRED = inspect.Parameter.empty
 WORDS = {
     int: "a whole number",
     float: "a number",
-    str: "a text",
+    str: "a string",
     bool: "true or false",
     type(None): "nothing",
 }
 GIVEN = {"mdp"}
-"""Arguments that are no settings."""
+"""Arguments that are not settings."""
 
 
 @cache

@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable
 from typing import Any, Literal
 
 import msgspec
@@ -20,20 +19,34 @@ import numpy as np
 from vbmle.common import validation
 from vbmle.common.validation import Ints
 from vbmle.experiments import InputError, catalogue, measures
+from vbmle.experiments.own_parts import Own
 from vbmle.experiments.settings import settings_of
 from vbmle.experiments.stopping import Stopping
 
 
 class Choice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A world or an agent: its name in the catalogue, and the settings that differ from the defaults."""
+    """A world or an agent: its name in the catalogue, or "module:name", and the settings that differ from the defaults.
+
+    `own` is what `own_parts.describe` says of a part of your own; ours have none.
+    """
 
     name: str
     settings: dict[str, Any] = {}
+    own: Own | msgspec.UnsetType = msgspec.UNSET
+
+    def python(self, home: str) -> str:
+        """How Python calls its maker; `home` is where ours are."""
+        module, _, attribute = self.name.rpartition(":")
+        return f"__import__({module!r}, fromlist=['*']).{attribute}" if module else f"{home}.{self.name}"
 
     def call(self, *first: str, **seeds: int) -> str:
         """The call that makes it, as text."""
+        return self.name + self.arguments(*first, **seeds)
+
+    def arguments(self, *first: str, **seeds: int) -> str:
+        """What that call has in brackets."""
         written = [f"{key}={value!r}" for key, value in {**self.settings, **seeds}.items()]
-        return f"{self.name}({', '.join([*first, *written])})"
+        return f"({', '.join([*first, *written])})"
 
 
 class Recording(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -62,6 +75,8 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     trials: int
     horizon: int
     record: Recording = Recording()
+    title: str = ""
+    """What the report is called; by default its name."""
     stop: Stopping | None = None
     """Where it is given, `trials` is the most there are anywhere, and comparisons decide how many it takes."""
 
@@ -77,7 +92,8 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
                 raise InputError(f"{self.name}: there are no {kind}s; it needs at least one")
             folders: dict[str, str] = {}
             for label, choice in choices.items():
-                catalogue.require(kind, choice.name, choice.settings, f"{self.name}: {kind} {label!r}")
+                if not choice.own:  # those of your own were checked when the spec was read
+                    catalogue.require(kind, choice.name, choice.settings, f"{self.name}: {kind} {label!r}")
                 _require_short(kind, label)
                 other = folders.setdefault(folder_name(label).lower(), label)
                 if other != label:
@@ -144,24 +160,29 @@ class Trial(msgspec.Struct, frozen=True):
 
     def recipe(self) -> str:
         """One line of Python that runs this trial again."""
-        world = self.world_choice.call(**self._world_seed())
-        truth = ["theta=w.theta"] if catalogue.agents()[self.agent_choice.name].needs_truth else []
-        agent = self.agent_choice.call("w.mdp", *truth, **self._agent_seed())
-        run = f"vbmle.simulate(vbmle.{agent}, w, {self.horizon}, seed={self.chance})"
-        return f"import vbmle; w = vbmle.worlds.{world}; {run}"
+        world, agent = self.world_choice, self.agent_choice
+        maker = None if agent.own else catalogue.maker("agent", agent.name)
+        truth = ["theta=w.theta"] if getattr(maker, "needs_truth", False) else []
+        made = world.python("vbmle.worlds") + world.arguments(**self._world_seed())
+        player = agent.python("vbmle") + agent.arguments("w.mdp", *truth, **self._agent_seed())
+        run = f"vbmle.simulate({player}, w, {self.horizon}, seed={self.chance})"
+        return f"import vbmle; w = {made}; {run}"
 
     def _world_seed(self) -> dict[str, int]:
-        maker = catalogue.worlds()[self.world_choice.name]
-        return _seed_if_asked(maker, self.world_choice, "world", self.experiment, self.world, self.index)
+        key = ("world", self.experiment, self.world, self.index)
+        return _seed_if_asked("world", self.world_choice, *key)
 
     def _agent_seed(self) -> dict[str, int]:
-        maker = catalogue.agents()[self.agent_choice.name]
         key = ("agent", self.experiment, self.world, self.agent, self.index)
-        return _seed_if_asked(maker, self.agent_choice, *key)
+        return _seed_if_asked("agent", self.agent_choice, *key)
 
     def fingerprint(self, code: str) -> str:
         """A hash of all that decides the record: settings, seeds, and `code`, the version of the sources."""
-        return _digest([code, msgspec.to_builtins(self), self.seeds()])[:16]
+        about = msgspec.to_builtins(self)
+        for choice in ("world_choice", "agent_choice"):
+            own = about[choice].pop("own", None)
+            about[choice] |= {} if own is None else {"code": own["code"]}  # wherever it was found
+        return _digest([code, about, self.seeds()])[:16]
 
 
 def seed(*key: str | int) -> int:
@@ -186,9 +207,10 @@ def folder_name(label: str) -> str:
     return re.sub(r"[^A-Za-z0-9_.=+]+", "-", label).strip("-.") or "unnamed"
 
 
-def _seed_if_asked(maker: Callable[..., Any], choice: Choice, *key: str | int) -> dict[str, int]:
+def _seed_if_asked(kind: str, choice: Choice, *key: str | int) -> dict[str, int]:
     """The argument `seed`, if there is one and the settings leave it open."""
-    asked = "seed" in settings_of(maker) and "seed" not in choice.settings
+    takes = choice.own.seeded if choice.own else "seed" in settings_of(catalogue.maker(kind, choice.name))
+    asked = takes and "seed" not in choice.settings
     return {"seed": seed(*key)} if asked else {}
 
 

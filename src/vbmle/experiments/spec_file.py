@@ -1,6 +1,7 @@
 """Experiments from TOML files.
 
     name = "rivers"                          # the file's name if left out
+    title = "Swimming upstream"              # of the report; the name if left out
     trials = 20
     horizon = 600
 
@@ -11,8 +12,14 @@
     world = "riverswim"                      # the name in the catalogue; the label if left out
     length = { sweep = [4, 6, 8] }           # three worlds: "river length=4", ...
 
+    [worlds.depot]
+    world = { model = "depot.npz", theta = "random" }      # a file of yours, beside this one
+
     [agents.VBMLE]
     bias = "log"
+
+    [agents.greedy]
+    agent = "mypackage.controllers:Greedy"   # code of yours (`vbmle.experiments.own_parts`)
 
 Errors give a one-line message: the file, the field, what it needs and the nearest match. Names and
 types are checked against signatures, values by making every world and every agent once.
@@ -25,7 +32,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from vbmle.experiments import InputError, catalogue, playing
+from vbmle.experiments import InputError, catalogue, own_parts, playing
 from vbmle.experiments.settings import fit, nearest
 from vbmle.experiments.spec import Choice, Experiment, Recording
 from vbmle.model.world import World
@@ -47,15 +54,19 @@ def read(path: Path, **changes: int | None) -> Experiment:
         if key not in content:
             raise InputError(f"{path}: {key} is missing; {_example(key)}")
     name = content.get("name", path.stem)
-    if not isinstance(name, str) or not name.strip():
-        raise InputError(f"{path}: name is {name!r}; it needs a text")
+    title = content.get("title", name)
+    for field, value in (("name", name), ("title", title)):
+        if not isinstance(value, str) or not value.strip():
+            raise InputError(f"{path}: {field} is {value!r}; it needs a string")
     where = f"{path}: record"
     record = Recording(**fit(where, "record", Recording, _table(where, content.get("record", {}))))
+    own_parts.look_in(path.parent, Path.cwd())
     worlds = _choices(path, "world", content["worlds"])
     agents = _choices(path, "agent", content["agents"])
     size = {"trials": content["trials"], "horizon": content["horizon"]}
+    told = {"title": content["title"]} if "title" in content else {}
     try:
-        return Experiment(name=name, worlds=worlds, agents=agents, record=record, **size)
+        return Experiment(name=name, **told, worlds=worlds, agents=agents, record=record, **size)
     except InputError as error:
         raise InputError(f"{path}: {str(error).removeprefix(f'{name}: ')}") from None
 
@@ -66,14 +77,25 @@ def try_out(experiment: Experiment, where: str | Path) -> None:
     for label in experiment.worlds:
         try:
             worlds[label] = playing.make_world(experiment.trial(label, agent, 0))
-        except REFUSALS as error:
-            raise InputError(f"{where}: worlds.{label}: {error}") from None
+        except _refusals(experiment.worlds[label]) as error:
+            raise InputError(f"{where}: worlds.{label}: {_said(error)}") from None
     smallest = min(worlds, key=lambda label: _size(worlds[label]))
     for agent in experiment.agents:
         try:
             playing.make_agent(experiment.trial(smallest, agent, 0), worlds[smallest])
-        except REFUSALS as error:
-            raise InputError(f"{where}: agents.{agent} (in worlds.{smallest}): {error}") from None
+        except _refusals(experiment.agents[agent]) as error:
+            raise InputError(f"{where}: agents.{agent} (in worlds.{smallest}): {_said(error)}") from None
+
+
+def _refusals(choice: Choice) -> tuple[type[Exception], ...]:
+    """What making it may raise: ours refuse in known ways, code of yours may raise anything."""
+    return (Exception,) if choice.own else REFUSALS
+
+
+def _said(error: Exception) -> str:
+    return " ".join(
+        (str(error) if isinstance(error, REFUSALS) else f"{type(error).__name__}: {error}").split()
+    )
 
 
 def _size(world: World) -> int:
@@ -98,13 +120,23 @@ def _choices(path: Path, kind: str, tables: Any) -> dict[str, Choice]:
         where = f"{path}: {kind}s.{label}"
         table = dict(_table(where, content))
         name = table.pop(kind, label)
+        if kind == "world" and isinstance(name, dict):
+            name, told = own_parts.from_file(name, path.parent, where)
+            table |= told
         if not isinstance(name, str):
             raise InputError(f"{where}: {kind} is {name!r}; it needs the name of one (see vbmle {kind}s)")
         for suffix, settings in _swept(where, table):
             if label + suffix in found:
                 raise InputError(f"{where}: there are two {kind}s {label + suffix!r}")
-            found[label + suffix] = Choice(name, catalogue.require(kind, name, settings, where))
+            found[label + suffix] = _choice(kind, name, settings, where)
     return found
+
+
+def _choice(kind: str, name: str, settings: dict[str, Any], where: str) -> Choice:
+    """One of ours, or one of yours; refused in one line where a name, a setting or a type does not fit."""
+    if own_parts.is_own(name):
+        return Choice(name, *own_parts.describe(kind, name, settings, where))
+    return Choice(name, catalogue.require(kind, name, settings, where))
 
 
 def _swept(where: str, table: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:

@@ -32,6 +32,9 @@ from vbmle.model.transitions import Transitions, row_norms
 SIMPLICES = ("simplex", "vertices")
 """Domains in which weights are at least 0 and sum to 1."""
 
+LARGE = 10.0
+"""Weights above this cancel each other, and with them the digits of what they add up to."""
+
 
 @dataclass(frozen=True, eq=False)
 class Constraints:
@@ -45,22 +48,22 @@ class Constraints:
     domain: str
 
     def violation(self, theta: Floats) -> tuple[float, str]:
-        """By how much theta lies outside P, and in words where; inequality rows are scaled first."""
+        """By how much theta lies outside P, beyond rounding, and in words where; inequality rows are scaled first."""
         worst, where = 0.0, ""
         probability = self.transitions.probabilities(theta)
         scale = np.minimum(1.0, row_norms(self.transitions.phi))
-        lack = (self.p_min - probability) / scale
+        lack = (self.p_min - probability - rounding_of(self.transitions.phi, theta)) / scale
         if len(lack) and lack.max() > worst:
             i = int(lack.argmax())
             worst = float(lack[i])
             where = f"P{self.transitions.name(i)} = {probability[i]:.6g}, below {self.p_min:g}"
-        off = np.abs(self.sums @ theta - 1.0)
+        off = np.abs(self.sums @ theta - 1.0) - rounding_of(self.sums, theta)
         if off.max() > worst:
             row = int(off.argmax())
             state, action = divmod(row, self.transitions.num_actions)
             worst = float(off[row])
             where = f"probabilities of (s={state}, a={action}) sum to {(self.sums @ theta)[row]:.6g}, not 1"
-        zero = np.abs(self.zeros @ theta)
+        zero = np.abs(self.zeros @ theta) - rounding_of(self.zeros, theta)
         if len(zero) and zero.max() > worst:
             i = int(zero.argmax())
             worst, where = float(zero[i]), f"P{self.zero_names[i]} = {zero[i]:.6g}, known to be impossible"
@@ -72,6 +75,16 @@ class Constraints:
         if self.domain == "vertices" and mixed > worst:
             worst, where = mixed, "theta is a mix, and domain='vertices' wants all weight on one candidate"
         return worst, where
+
+
+def rounding_of(rows: Floats | sparse.csr_array, theta: Floats) -> Floats | float:
+    """What rounding does to rows @ theta at most where weights cancel; 0 where none is large enough to.
+
+    Base models that are nearly equal have thetas of huge weights, which no float can make sum to 1 more closely.
+    """
+    if np.abs(theta).max() <= LARGE:
+        return 0.0
+    return 8.0 * float(np.finfo(np.float64).eps) * np.asarray(np.abs(rows) @ np.abs(theta))
 
 
 @dataclass(frozen=True, eq=False)

@@ -213,13 +213,20 @@ def require_from_zero(where: str, what: str, columns: Sequence[Ints]) -> None:
 
 def probabilities(table: Table) -> Floats:
     """The column p."""
+    return column_of_numbers(table, "p", 0.0, 1.0, "a number from 0 to 1")
+
+
+def column_of_numbers(
+    table: Table, name: str, low: float = -np.inf, high: float = np.inf, rule: str = "a finite number"
+) -> Floats:
+    """A column of finite numbers between two others."""
     import polars
 
-    column = table.frame["p"]
+    column = table.frame[name]
     text = _require_plain(table, column)
     p = (column.str.strip_chars() if text else column).cast(polars.Float64, strict=False)
-    good = (p.is_finite() & (p >= 0.0) & (p <= 1.0)).fill_null(False)
+    good = (p.is_finite() & (p >= low) & (p <= high)).fill_null(False)
     if not good.all():
         i = int((~good).arg_max() or 0)
-        raise ValueError(f"{table.name}, row {i + 1}: p is {column[i]!r}; it needs a number from 0 to 1")
+        raise ValueError(f"{table.name}, row {i + 1}: {name} is {column[i]!r}; it needs {rule}")
     return p.to_numpy().astype(np.float64)

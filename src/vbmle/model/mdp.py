@@ -65,7 +65,7 @@ class LinearMixtureMDP:
         Map rewards linearly to [0, 1] instead of refusing others. Planning and estimation then work with the mapped
         reward, r = (user's r - reward_offset) / reward_scale; regret is reported in the user's units.
     allowed : (S, A) boolean array, optional
-        The actions that may be taken; all by default. A state needs at least one. What is said of other pairs is
+        The actions that may be taken; all by default. A state needs at least one. Other pairs are
         ignored: their rewards may be NaN.
     state_names : sequence of str, optional
         What states are called in messages; `act` and `observe` of agents take names too.
@@ -218,10 +218,20 @@ class LinearMixtureMDP:
     ) -> Self:
         """A mix of d known base models: P_theta = sum_k theta_k models[k]; one of them where domain="vertices".
 
-        Each model is an (S, A, S) array, or a SciPy sparse (S*A, S) array whose row s*A + a holds the pair
-        (s, a); sparse models stay sparse throughout. A dict of models gives them names (`names.models`), and a table
-        may have names for states and actions too. Rows that miss 1 by less than 1e-4 are divided by their sum, with a
-        warning; renormalise="error" refuses them, "any" takes all. Candidates that are nearly equal are warned about.
+        The settings that are not listed are those of the class. Candidates that are nearly equal give a warning.
+
+        Parameters
+        ----------
+        models : sequence or dict of arrays
+            Each an (S, A, S) array, or a SciPy sparse (S*A, S) array whose row `s * A + a` holds (s, a); sparse
+            models stay sparse throughout. A dict gives models names; a table may name states and actions too.
+        reward : (S, A) or (S, A, S) array
+            As in the class; SciPy sparse (S*A, S) too.
+        domain : {"simplex", "vertices", "polytope"}, default "simplex"
+            Theta is a mix of the models; one of them; or any theta whose probabilities are probabilities.
+        renormalise : {"warn", "error", "any"}, default "warn"
+            What to do with rows that do not sum to 1. Those that miss it by less than 1e-4 are divided by their sum,
+            with a warning; "error" refuses them, "any" divides every row.
         """
         models, labels = rounded_rows.listed(models)
         rounding = rounded_rows.Rounding(renormalise)
@@ -240,7 +250,7 @@ class LinearMixtureMDP:
             features = np.stack(arrays, axis=-1)
             rest = (p_min, impossible, initial, domain, normalise_reward, may, state_names, action_names)
             made = cls(features, reward, discount, *rest)
-            rounded_rows.warn_of_twins(made.transitions.phi, labels.models)
+            rounded_rows.warn_of_twins(made.transitions, labels.models)
             made.names = replace(made.names, models=labels.models)
             return made
         if not all(sparse.issparse(m) for m in models):
@@ -255,7 +265,7 @@ class LinearMixtureMDP:
             ]
         )
         rounding.tell()
-        rounded_rows.warn_of_twins(possible.phi, labels.models)
+        rounded_rows.warn_of_twins(possible, labels.models)
         names = replace(names, models=labels.models)
         constraints = Constraints(
             possible,
@@ -282,10 +292,15 @@ class LinearMixtureMDP:
         state_names: Sequence[str] | None = None,
         action_names: Sequence[str] | None = None,
     ) -> Self:
-        """One parameter per possible transition. `support` is boolean: (S, A, S), or sparse (S*A, S).
+        """One parameter per possible transition: theta[i] is the probability of the i-th, ordered by (s, a, s').
 
-        theta[i] is the probability of the i-th possible transition, ordered by (s, a, s'). A pair that is not allowed
-        has a single one, of probability 1.
+        The settings that are not listed are those of the class. A pair that is not allowed has a single transition, of
+        probability 1.
+
+        Parameters
+        ----------
+        support : boolean (S, A, S) array, or SciPy sparse (S*A, S)
+            Which transitions are possible.
         """
         is_sparse = sparse.issparse(support)
         if is_sparse:
@@ -326,9 +341,16 @@ class LinearMixtureMDP:
     def bilinear(
         cls, psi: ArrayLike, mu: ArrayLike, reward: ArrayLike, discount: float, **settings: Any
     ) -> Self:
-        """P = psi(s,a)^T M mu(s'), psi (S, A, p) and mu (S, q) known: theta = vec M, row by row (d = p q).
+        """P = psi(s,a)^T M mu(s') with psi and mu known: theta = vec M, row by row (d = p q).
 
-        `settings` are those of the class: p_min, impossible, initial, domain, normalise_reward, allowed, names.
+        Parameters
+        ----------
+        psi : (S, A, p) array
+            Features of the pair (s, a).
+        mu : (S, q) array
+            Features of the next state.
+        **settings
+            Those of the class: p_min, impossible, initial, domain, normalise_reward, allowed, names.
         """
         left = validation.finite_array("psi", psi, 3)
         right = validation.finite_array("mu", mu, 2)
@@ -402,18 +424,18 @@ class LinearMixtureMDP:
         return model_file.digest(self)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model as .npz (no pickle), aside first and then renamed."""
+        """Write the model as .npz (no pickle), under another name first and then renamed."""
         save_npz(path, model_file.arrays_of(self))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read a model written by `save`; ValueError names the file when it is damaged or foreign."""
-        parts, told = model_file.read(path, DOMAINS)
+        """Read a model written by `save`; a ValueError names the file if it is damaged or something else."""
+        parts, units = model_file.read(path, DOMAINS)
         try:
             self = cls._build(**parts)
         except UNREADABLE as error:
             raise model_file.damaged(path, error) from error
-        self.reward_offset, self.reward_scale = told
+        self.reward_offset, self.reward_scale = units
         return self
 
     def __repr__(self) -> str:

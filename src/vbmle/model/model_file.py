@@ -60,14 +60,15 @@ def arrays_of(mdp: LinearMixtureMDP) -> dict[str, NDArray[Any]]:
 def digest(mdp: LinearMixtureMDP) -> str:
     """A hash of all that is known, the same for one model whether it came dense, sparse or from a table.
 
-    Names are left out: another name is no other model. Sums of features are rounded: each form adds in its own order.
+    Names are left out: a model with other names is the same model. Sums of features are rounded: each form adds in its
+    own order.
     """
-    rows, c = mdp.transitions, mdp.constraints
+    transitions, c = mdp.transitions, mdp.constraints
     numbers = [mdp.num_states, mdp.num_actions, mdp.dimension, mdp.discount, mdp.p_min, mdp.domain]
     total = hashlib.sha256(json.dumps([*numbers, mdp.reward_offset, mdp.reward_scale]).encode())
-    arrays: list[NDArray[Any]] = [rows.indptr, rows.successor, mdp.initial, mdp.allowed]
+    arrays: list[NDArray[Any]] = [transitions.indptr, transitions.successor, mdp.initial, mdp.allowed]
     arrays += [mdp.row_reward, mdp.transition_reward]
-    for matrix, digits in ((rows.phi, None), (c.sums, 9), (c.zeros, None)):
+    for matrix, digits in ((transitions.phi, None), (c.sums, 9), (c.zeros, None)):
         entries = sparse.csr_array(matrix, copy=True)
         entries.sum_duplicates()
         entries.eliminate_zeros()
@@ -85,10 +86,10 @@ def read(
     """What a model is built from, and the offset and scale of its rewards; ValueError where the file is damaged."""
     arrays, meta = load_npz(path, FORMATS, "a model written by LinearMixtureMDP.save")
     try:
-        told = saved_model.read(arrays, meta, domains)
+        found = saved_model.read(arrays, meta, domains)
     except UNREADABLE as error:
         raise damaged(path, error) from error
-    parts = told._asdict()
+    parts = found._asdict()
     return parts, (parts.pop("reward_offset"), parts.pop("reward_scale"))
 
 

@@ -53,16 +53,16 @@ def make_names(
 
 
 def named(what: str, given: Sequence[str] | None, count: int) -> tuple[str, ...] | None:
-    """As many different texts as there are things; None where they have numbers only."""
+    """As many different strings as there are things; None where they have numbers only."""
     if given is None:
         return None
     if isinstance(given, str):
-        raise ValueError(f"{what} is the text {given!r}; it needs a list of {count} names")
+        raise ValueError(f"{what} is the string {given!r}; it needs a list of {count} names")
     names = tuple(given)
     first: dict[str, int] = {}
     for i, name in enumerate(names):
         if not isinstance(name, str):
-            raise ValueError(f"{what}[{i}] is {name!r}; names are texts")
+            raise ValueError(f"{what}[{i}] is {name!r}; names must be strings")
         if first.setdefault(name, i) != i:
             raise ValueError(f"{what} has {name!r} at {first[name]} and {i}; names must differ")
     if len(names) != count:

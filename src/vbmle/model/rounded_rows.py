@@ -1,4 +1,4 @@
-"""Base models as they come: rows that sum to 1 up to rounding, models by name, axes in another order, twins."""
+"""Base models as users have them: rows that sum to 1 up to rounding, models by name, axes in another order, twins."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from scipy import sparse
 from vbmle.common import validation
 from vbmle.common.validation import Floats
 from vbmle.model.naming import Names
+from vbmle.model.transitions import Transitions
 
 EXACT = 1e-9
 """Rows that miss 1 by less are left as they are."""
@@ -101,9 +102,13 @@ class Rounding:
             )
 
 
-def warn_of_twins(phi: Any, names: Sequence[str] | None) -> None:
-    """Warn of the first two base models, columns of phi (transitions, d), that are equal or nearly so."""
-    if phi.shape[1] < 2:
+def warn_of_twins(rows: Transitions, names: Sequence[str] | None) -> None:
+    """Warn of the first two base models, columns of phi (transitions, d), that are equal or nearly so.
+
+    Not where there is a single state: all models are equal there, and nothing is lost.
+    """
+    phi: Any = rows.phi
+    if phi.shape[1] < 2 or rows.num_states == 1:
         return
     step = max(1, phi.shape[0] // FIRST_LOOK)
     some = _columns(phi, slice(None, None, step))

@@ -202,19 +202,19 @@ def _names(arrays: Arrays, states: int, actions: int, dimension: int) -> Names:
         return Names()
     text = _array(arrays, "names", np.uint8, (arrays["names"].size,)).tobytes()
     try:
-        told = json.loads(text)
+        given = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"names is no JSON ({type(error).__name__})") from error
+        raise ValueError(f"names is not JSON ({type(error).__name__})") from error
     if (
-        not isinstance(told, list)
-        or len(told) != 3
-        or not all(one is None or type(one) is list for one in told)
+        not isinstance(given, list)
+        or len(given) != 3
+        or not all(one is None or type(one) is list for one in given)
     ):
         raise ValueError("names needs three lists or null: of states, actions and base models")
-    if told == [None, None, None]:
+    if given == [None, None, None]:
         raise ValueError("names is empty; names are saved only where there are any")
-    models = naming.named("names of models", told[2], dimension)
-    return replace(naming.make_names(told[0], told[1], states, actions), models=models)
+    models = naming.named("names of models", given[2], dimension)
+    return replace(naming.make_names(given[0], given[1], states, actions), models=models)
 
 
 def _reward(arrays: Arrays, transitions: Transitions, allowed: Bools) -> Floats | sparse.csr_array:

@@ -25,7 +25,7 @@ WIDE_CHANCE = 0.01
 """The probability of something else in a widened pair."""
 
 DERIVED = ("core", "flat_set", "block_of_pair")
-"""What a model makes of itself on first use."""
+"""What a model computes on first use."""
 
 
 def widened(mdp: LinearMixtureMDP, pairs: Iterable[int], chance: float = WIDE_CHANCE) -> LinearMixtureMDP:

@@ -20,6 +20,7 @@ from vbmle.common import validation
 from vbmle.common.validation import Floats, Ints
 from vbmle.core import planning as core
 from vbmle.core.planning import Planner
+from vbmle.model import feasible_set
 from vbmle.model.mdp import LinearMixtureMDP
 
 DENSE_STATES = 1000
@@ -30,6 +31,9 @@ FACTORED_STATES = 200
 
 CUBE_PER_TRANSITION = 500.0
 """Agents factor while S^3 (1-gamma) is at most so many times the transitions of a policy (measured)."""
+
+EPSILON = float(np.finfo(np.float64).eps)
+"""A probability is known to this, so V to V times this over 1-gamma; a few times that bounds what rounding does."""
 
 METHODS = ("auto", "policy-iteration", "modified-policy-iteration")
 
@@ -47,7 +51,8 @@ class Plan:
     policy : (S,) integer array
         The greedy policy.
     error_bound : float
-        A bound on |V - V*| in every state.
+        A bound on |V - V*| in every state. It counts rounding, and transitions that were too small to be kept: near
+        gamma = 1 that may be more than the tolerance, however long one computes.
     converged : bool
         Whether `error_bound` is within the tolerance that was asked for.
     mdp : LinearMixtureMDP, optional
@@ -105,7 +110,7 @@ def plan(mdp: LinearMixtureMDP, theta: ArrayLike, tolerance: float = 1e-8, metho
     Raises
     ------
     ValueError
-        If theta is not feasible, with the amount and the place, or a setting is out of range.
+        If theta is not feasible (the message says by how much and where), or a setting is out of range.
 
     Examples
     --------
@@ -123,9 +128,20 @@ def plan(mdp: LinearMixtureMDP, theta: ArrayLike, tolerance: float = 1e-8, metho
     planner.theta[:] = point
     planner.assemble()
     least = rounding(mdp)
-    error = planner.optimal() if factors else max(planner.iterate(max(tolerance, least)), least)
+    if factors:
+        error = planner.optimal() + _blur(mdp, point) * float(np.abs(planner.V).max()) / (1.0 - mdp.discount)
+    else:
+        error = max(planner.iterate(max(tolerance, least)), least)
     left_out = mdp.transitions.left_out * float(np.abs(point).sum()) / (1.0 - mdp.discount) ** 2
     return _settled(mdp, planner, error + left_out, tolerance)
+
+
+def _blur(mdp: LinearMixtureMDP, theta: Floats) -> float:
+    """How far rounding may move a row of probabilities: a few times EPSILON, more where large weights cancel."""
+    each = feasible_set.rounding_of(mdp.transitions.phi, theta)
+    if isinstance(each, float):
+        return 8.0 * EPSILON
+    return max(8.0 * EPSILON, float(np.add.reduceat(each, mdp.transitions.indptr[:-1]).max()))
 
 
 def plan_known(
@@ -160,6 +176,8 @@ def plan_known(
     >>> found.policy.tolist(), found.V.round(6).tolist()
     ([1, 0], [1.0, 2.0])
     """
+    if np.ndim(reward) != 2:
+        raise ValueError(f"reward has shape {np.shape(reward)}; it needs (S, A)")
     table = validation.finite_array("reward", reward, 2)
     _require_tolerance(tolerance)
     gamma = validation.fraction("discount", discount)
@@ -202,7 +220,7 @@ def make_planner(mdp: LinearMixtureMDP) -> Planner:
 
 
 def uses_factors(mdp: LinearMixtureMDP) -> bool:
-    """Whether whoever plans again and again keeps (S, S) factors of I - gamma P, or sweeps.
+    """Whether to keep (S, S) factors of I - gamma P, when planning again and again, or to sweep.
 
     Factors cost S^3 whatever the pattern, sweeps a policy's transitions over 1 - gamma. Models with sparse features
     need factors for the curvature of the value, as long as they fit.
@@ -233,7 +251,7 @@ def value_iteration(
     Raises
     ------
     ValueError
-        If theta is not feasible, with the amount and the place, or a setting is out of range.
+        If theta is not feasible (the message says by how much and where), or a setting is out of range.
 
     Examples
     --------
@@ -277,7 +295,7 @@ def evaluate(mdp: LinearMixtureMDP, theta: ArrayLike, policy: ArrayLike) -> Floa
     Raises
     ------
     ValueError
-        If theta is not feasible, with the amount and the place, or a setting is out of range.
+        If theta is not feasible (the message says by how much and where), or a setting is out of range.
 
     Examples
     --------

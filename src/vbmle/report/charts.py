@@ -1,13 +1,13 @@
 """Figures as data: what is drawn on paper (figures.py) and on the page (page.js) comes from here.
 
-This module has the charts of one world against the step: regret, distance to the truth, error of the maximum
-likelihood estimate. Those across worlds are in charts_across.py.
+This module has the charts with a panel for each world: regret against the step and trial by trial, distance to the
+truth, error of the maximum likelihood estimate. Those across worlds are in charts_across.py.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,6 +25,17 @@ POINTS = 120
 
 CROWD = 6
 """More agents than this are drawn with paler bands and without their medians, which nobody could follow."""
+
+BANDS = "Lines are means over the trials, with 95% bootstrap bands of the mean."
+MEDIANS = " Thin lines are medians."
+DOTS = (
+    "A dot is one trial, a bar the mean; the same height within a row is the same world with the same luck."
+)
+REGRET = (
+    "Regret is what was lost against the best policy, in units of reward; all agents meet the same worlds with the "
+    "same luck."
+)
+"""What every caption of regret says."""
 
 APART = 30.0
 """Regret gets a logarithmic axis where the worst agent loses this many times what the middle one does."""
@@ -48,6 +59,12 @@ class Series:
     """A second, thin line."""
     faint: bool = False
     """Drawn thin and dotted: beside another line of the same agent."""
+    worlds: Sequence[str] = ()
+    """The world that each point belongs to, where points belong to worlds."""
+    parts: Mapping[str, Floats] | None = None
+    """By world: what `y` (or `x`, in a forest) is the mean of, where it is a mean over worlds."""
+    sure: Floats | None = None
+    """In a matrix: 1 where the difference to the best is sure."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +72,8 @@ class Panel:
     """One pair of axes.
 
     form : "lines" (with bands), "points" (joined, with error bars), "strip" (a row of dots per agent, x is what each
-    lost, y its trial) or "forest" (a row per agent: an estimate with its interval).
+    lost, y its trial), "forest" (a row per agent: an estimate with its interval), "scatter" (dots alone) or "matrix" (a
+    row per agent, a column per world: the loss relative to the best).
     """
 
     form: str
@@ -67,6 +85,10 @@ class Panel:
     y_scale: str = "linear"
     mark: float | None = None
     """A vertical line to compare with."""
+    world: str = ""
+    """The world it belongs to; "" if to all."""
+    x_range: tuple[float, float] | None = None
+    """The ends of a forest's axis; by default 0 and 1, or what is there on a logarithmic one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,10 +98,11 @@ class Chart:
     stem: str
     """The name of its files."""
     kind: str
-    world: str
-    """The world it belongs to; "" if to all."""
     title: str
+    note: str
+    """What is particular to this figure; the page says once what holds for all of them."""
     caption: str
+    """Stands alone: what a paper prints below it."""
     panels: Sequence[Panel]
 
 
@@ -107,11 +130,6 @@ def named(agent: str, runs: Runs, world: WorldRuns) -> str:
     return agent if count == world.expected(agent) else f"{agent} ({count} trial{'s' if count > 1 else ''})"
 
 
-def over(agents: int) -> str:
-    """What a panel of mean curves shows."""
-    return "mean with 95% band" if agents > CROWD else "mean with 95% band; thin: median"
-
-
 # Regret
 
 
@@ -121,35 +139,65 @@ def _scale(world: WorldRuns) -> str:
     return "symlog" if len(losers) and losers.max() > APART * np.median(losers) else "linear"
 
 
-def regret(world: WorldRuns) -> Chart:
-    """Left the mean with its band, and the median: a few worlds make the mean. Right the reason, trial by trial."""
-    agents = world.agents.items()
-    left = Panel(
-        "lines",
-        over(len(agents)),
-        "step t",
-        "cumulative regret (units of reward)",
-        [curve(agent, named(agent, runs, world), runs) for agent, runs in agents],
-        y_scale=_scale(world),
-    )
-    right = Panel(
-        "strip",
-        "a dot is one trial, a bar the mean",
-        f"regret at t = {world.horizon} (log scale)",
-        "",
-        [
-            Series(agent, strip_name(agent, runs), runs.final, runs.trials.astype(float))
-            for agent, runs in agents
-        ],
-        x_scale="symlog",
-    )
-    caption = (
-        f"{world.label}: {world.size}. Left: mean cumulative regret with the 95% interval of the mean, and the "
-        f"median as a thin line{f' (where at most {CROWD} agents are shown)' if len(agents) > CROWD else ''}. Right: "
-        f"what each trial lost in the end; the same height within a row is the same world with the same luck."
-    )
-    name = stem(world.experiment, world.label)
-    return Chart(name, "regret", world.label, f"{world.label}: {world.size}", caption, [left, right])
+def chosen(world: WorldRuns, agents: Sequence[str]) -> dict[str, Runs]:
+    """The agents that are drawn; all for an empty choice."""
+    return {agent: runs for agent, runs in world.agents.items() if not agents or agent in agents}
+
+
+def sizes(worlds: Sequence[WorldRuns]) -> str:
+    """Where and how long, in one line for a caption."""
+    return "; ".join(f"{world.label}: {world.size}, {_trials(world)}" for world in worlds)
+
+
+def _trials(world: WorldRuns) -> str:
+    return f"{world.planned} trial{'s' if world.planned > 1 else ''} of {world.horizon} steps"
+
+
+def regret(worlds: Sequence[WorldRuns], name: str, agents: Sequence[str] = ()) -> Chart | None:
+    """The mean with its band, and the median where few agents are shown: a few trials make the mean."""
+    panels = []
+    for world in worlds:
+        shown = chosen(world, agents)
+        lines = [curve(agent, named(agent, runs, world), runs) for agent, runs in shown.items()]
+        if len(lines) > 1 or (lines and not agents):
+            panels.append(
+                Panel(
+                    "lines",
+                    world.label,
+                    "step t",
+                    "regret (units of reward)",
+                    lines,
+                    y_scale=_scale(world),
+                    world=world.label,
+                )
+            )
+    if not panels:
+        return None
+    few = len(panels[0].series) <= CROWD
+    note = f"{sizes(worlds)}."
+    caption = f"Cumulative regret step by step. {BANDS}{MEDIANS if few else ''} {REGRET} {note}"
+    return Chart(stem(name, "regret"), "regret", "Regret step by step", note, caption, panels)
+
+
+def trials(worlds: Sequence[WorldRuns], name: str) -> Chart | None:
+    """What each trial lost in the end: the reason why means and medians differ."""
+    panels = [
+        Panel(
+            "strip",
+            world.label,
+            f"regret at t = {world.horizon} (log scale)",
+            "",
+            [
+                Series(agent, strip_name(agent, runs), runs.final, runs.trials.astype(float))
+                for agent, runs in world.agents.items()
+            ],
+            x_scale="symlog",
+            world=world.label,
+        )
+        for world in worlds
+    ]
+    caption = f"What each trial lost in the end. {DOTS} {REGRET} {sizes(worlds)}."
+    return Chart(stem(name, "trials"), "trials", "Trial by trial", "", caption, panels) if panels else None
 
 
 def strip_name(agent: str, runs: Runs) -> str:
@@ -160,33 +208,34 @@ def strip_name(agent: str, runs: Runs) -> str:
 # Distance to the truth (Figure 2a)
 
 
-def distance(world: WorldRuns) -> Chart | None:
+def distance(worlds: Sequence[WorldRuns], name: str) -> Chart | None:
     """|theta_t - theta*|^2; for agents with one theta per (s,a) the least and the mean over (s,a)."""
-    series, several = [], False
-    for agent, runs in world.agents.items():
-        if "distance" not in runs.columns:
-            continue
-        mean = runs.columns.get("distance_mean")
-        both = mean is not None and bool(np.any(np.abs(mean - runs.columns["distance"]) > SAME_REGRET))
-        name = named(agent, runs, world)
-        series.append(curve(agent, f"{name}, least over (s,a)" if both else name, runs, "distance"))
-        if both:
-            series.append(curve(agent, f"{name}, mean over (s,a)", runs, "distance_mean", faint=True))
-        several = several or both
-    if not series:
+    panels, several = [], False
+    for world in worlds:
+        series: list[Series] = []
+        for agent, runs in world.agents.items():
+            if "distance" not in runs.columns:
+                continue
+            mean = runs.columns.get("distance_mean")
+            both = mean is not None and bool(np.any(np.abs(mean - runs.columns["distance"]) > SAME_REGRET))
+            label = named(agent, runs, world)
+            series.append(curve(agent, f"{label}, least over (s,a)" if both else label, runs, "distance"))
+            if both:
+                series.append(curve(agent, f"{label}, mean over (s,a)", runs, "distance_mean", faint=True))
+            several = several or both
+        if series:
+            y_label = "squared distance |θ_t - θ*|²"
+            panels.append(
+                Panel("lines", world.label, "step t", y_label, series, y_scale="log", world=world.label)
+            )
+    if not panels:
         return None
-    label = "squared distance |θ_t - θ*|²"
-    panel = Panel("lines", over(len(series)), "step t", label, series, y_scale="log")
     more = " An agent with one θ per (s,a) has two lines: the least and the mean distance." if several else ""
-    caption = f"{world.label}: squared distance of the estimate from the true parameter, log scale.{more}"
-    return Chart(
-        stem(world.experiment, world.label, "distance"),
-        "distance",
-        world.label,
-        f"{world.label}: distance to the truth",
-        caption,
-        [panel],
+    caption = (
+        f"Squared distance of the estimate from the true parameter, log scale. {BANDS} {sizes(worlds)}.{more}"
     )
+    note = more.strip()
+    return Chart(stem(name, "distance"), "distance", "Distance to the truth", note, caption, panels)
 
 
 # Error of the maximum likelihood estimate (Figure 2b)
@@ -197,38 +246,45 @@ def bound(steps: Floats, dimension: int, p_min: float) -> Floats:
     return bounds.beta(steps, dimension, RIDGE, p_min, math.sqrt(dimension), DELTA)
 
 
-def mle_error(world: WorldRuns) -> Chart | None:
+def mle_error(worlds: Sequence[WorldRuns], name: str) -> Chart | None:
     """|theta* - theta_MLE|^2 in the norm of A_t, below the paper's bound where a p_min is known."""
-    series = [
-        curve(agent, named(agent, runs, world), runs, "mle_error")
-        for agent, runs in world.agents.items()
-        if "mle_error" in runs.columns
-    ]
-    if not series:
+    panels, told = [], []
+    for world in worlds:
+        series = [
+            curve(agent, named(agent, runs, world), runs, "mle_error")
+            for agent, runs in world.agents.items()
+            if "mle_error" in runs.columns
+        ]
+        if series:
+            how, limit = _bounded(world, series)
+            told.append(f"{world.label}: {how}")
+            label = "|θ* - θ_MLE|², norm of A_t"
+            lines = [*series, *limit]
+            panels.append(
+                Panel("lines", world.label, "step t", label, lines, y_scale="log", world=world.label)
+            )
+    if not panels:
         return None
+    note = " ".join(told)
+    title = "Error of the maximum likelihood estimate"
+    caption = f"{title} along each agent's path, log scale. {note} {BANDS} {sizes(worlds)}."
+    return Chart(stem(name, "mle-error"), "mle_error", title, note, caption, panels)
+
+
+def _bounded(world: WorldRuns, series: Sequence[Series]) -> tuple[str, list[Series]]:
+    """What is to be said of the paper's bound, and the bound as a line where there is one."""
     p_min = world.p_min
-    if p_min > 0.0:
-        steps = series[0].x
-        limit = bound(steps, int(world.facts["dimension"]), p_min)
-        highest = max(float(line.y[-1]) for line in series)
-        series.append(Series("", "the paper's bound β_t", steps, limit))
-        how = (
-            f"The bound β_t, here with p_min = {text(p_min)}, the smallest positive transition probability (median "
-            f"over the trials), is {f'{limit[-1] / highest:.2g}' if highest > 0 else 'infinitely many'} times as large "
-            f"as what was measured at t = {world.horizon}."
+    if p_min <= 0.0:
+        return (
+            "the paper's bound β_t divides by p_min², and p_min = 0 makes it infinite: it is not drawn.",
+            [],
         )
-    else:
-        how = "The paper's bound β_t divides by p_min², and these worlds have p_min = 0: it is infinite, and not drawn."
-    label = "|θ* - θ_MLE|² in the norm of A_t"
-    panel = Panel("lines", over(len(series)), "step t", label, series, y_scale="log")
-    caption = (
-        f"{world.label}: error of the maximum likelihood estimate along each agent's path, log scale. {how}"
+    steps = series[0].x
+    limit = bound(steps, int(world.facts["dimension"]), p_min)
+    highest = max(float(line.y[-1]) for line in series)
+    times = f"{limit[-1] / highest:.2g}" if highest > 0 else "infinitely many"
+    told = (
+        f"the bound β_t, with p_min = {text(p_min)}, the smallest positive transition probability (median over the "
+        f"trials), is {times} times as large as what was measured at t = {world.horizon}."
     )
-    return Chart(
-        stem(world.experiment, world.label, "mle-error"),
-        "mle_error",
-        world.label,
-        f"{world.label}: error of the maximum likelihood estimate",
-        caption,
-        [panel],
-    )
+    return told, [Series("", "the paper's bound β_t", steps, limit)]

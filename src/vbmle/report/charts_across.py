@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from vbmle.common.validation import Floats
-from vbmle.report import charts, comparisons, statistics, world_runs
+from vbmle.report import charts, charts_tuned, comparisons, statistics, world_runs
 from vbmle.report.charts import Chart, Panel, Series, stem
 from vbmle.report.tables import text
-from vbmle.report.texts import Text
+from vbmle.report.words import listed
 from vbmle.report.world_runs import Runs, Sweep, WorldRuns
 
 TAUS = np.geomspace(1e-4, 2.0, 50)
@@ -23,26 +23,24 @@ WIDE_REGRET = 30.0
 SIZES = {"states": "states S", "actions": "actions A", "dimension": "dimension d"}
 
 
-def build(worlds: Sequence[WorldRuns], kinds: Sequence[str], told: Text) -> list[Chart]:
-    """All charts of an experiment, in the order of `kinds`."""
-    single: dict[str, Callable[[WorldRuns], Chart | None]] = {
+def build(worlds: Sequence[WorldRuns], kinds: Sequence[str], name: str, parameter: str | None) -> list[Chart]:
+    """All charts of a section, in the order of `kinds`; `name` begins the names of their files."""
+    makers: dict[str, Callable[[Sequence[WorldRuns], str], Chart | None]] = {
         "regret": charts.regret,
+        "trials": charts.trials,
         "distance": charts.distance,
         "mle_error": charts.mle_error,
-    }
-    several: dict[str, Callable[[Sequence[WorldRuns]], Chart | None]] = {
         "profile": profile,
         "improvement": improvement,
         "cost": cost,
+        "tuned": charts_tuned.build,
     }
     found: list[Chart | None] = []
     for kind in kinds:
-        if kind in single:
-            found += [single[kind](world) for world in worlds]
-        elif kind == "parameter":
-            found += [along(sweep) for sweep in world_runs.sweeps(worlds, told.parameter)]
+        if kind == "parameter":
+            found += [along(sweep, name) for sweep in world_runs.sweeps(worlds, parameter)]
         elif worlds:
-            found.append(several[kind](worlds))
+            found.append(makers[kind](worlds, name))
     return [chart for chart in found if chart is not None]
 
 
@@ -56,46 +54,42 @@ def _scale(values: Sequence[float] | Floats, factor: float) -> str:
     return "log" if low > 0.0 and high > factor * low else "linear"
 
 
-def _points(agent: str, x: Sequence[float], samples: Sequence[Floats]) -> Series:
-    """Means with their intervals, and medians."""
+def _points(agent: str, x: Sequence[float], samples: Sequence[Floats], worlds: Sequence[str]) -> Series:
+    """Means with their intervals, and medians: a point for each world."""
     intervals = [statistics.mean_interval(values) for values in samples]
     low, high = np.array([i.low for i in intervals]), np.array([i.high for i in intervals])
     means, medians = np.array([i.value for i in intervals]), np.array([np.median(v) for v in samples])
-    return Series(agent, agent, np.array(x, dtype=float), means, low, high, medians)
+    return Series(agent, agent, np.array(x, dtype=float), means, low, high, medians, worlds=worlds)
 
 
-def along(sweep: Sweep) -> Chart:
+def along(sweep: Sweep, name: str) -> Chart:
     """Regret in the end against the parameter that was varied."""
-    name, series = sweep.parameter, []
+    parameter, series = sweep.parameter, []
     for agent in agents_of(sweep.worlds):
         here = [(v, w) for v, w in zip(sweep.values, sweep.worlds, strict=True) if agent in w.agents]
-        series.append(_points(agent, [value for value, _ in here], [w.agents[agent].final for _, w in here]))
+        lost = [world.agents[agent].final for _, world in here]
+        series.append(_points(agent, [v for v, _ in here], lost, [w.label for _, w in here]))
     heights = np.concatenate([line.y for line in series])
     scale = "symlog" if np.max(heights) > WIDE_REGRET * max(np.min(heights), 1e-12) else "linear"
     horizon = sweep.worlds[0].horizon
     panel = Panel(
         "points",
-        charts.over(len(series)).replace("band", "interval"),
-        name,
-        f"regret at t = {horizon} (units of reward)",
+        "",
+        parameter,
+        f"regret at t = {horizon}",
         series,
         _scale(sweep.values, WIDE_AXIS),
         scale,
     )
     fixed = ", ".join(f"{key} = {value}" for key, value in sweep.fixed.items())
+    note = f"Regret after {horizon} steps against {parameter}{f', at {fixed}' if fixed else ''}."
+    few = len(series) <= charts.CROWD
     caption = (
-        f"Regret after {horizon} steps against {name}{f', at {fixed}' if fixed else ''}. Bars are 95% intervals of "
-        f"the mean, the thin line joins the medians."
+        f"{note} Bars are 95% bootstrap intervals of the mean over {sweep.worlds[0].planned} trials"
+        f"{'; the thin line joins the medians' if few else ''}. {charts.REGRET}"
     )
-    first = sweep.worlds[0]
-    return Chart(
-        stem(first.experiment, "against", name, *_apart(sweep)),
-        "parameter",
-        "",
-        f"Regret against {name}",
-        caption,
-        [panel],
-    )
+    title = f"Regret against {parameter}"
+    return Chart(stem(name, "against", parameter, *_apart(sweep)), "parameter", title, note, caption, [panel])
 
 
 def _apart(sweep: Sweep) -> list[str]:
@@ -107,71 +101,68 @@ def _apart(sweep: Sweep) -> list[str]:
 # Across all worlds
 
 
-def scale_of(world: WorldRuns) -> float:
-    """What regret in a world is measured by: the mean of Random where it was run, otherwise of the worst agent."""
-    means = {agent: float(runs.final.mean()) for agent, runs in world.agents.items()}
-    return next((mean for agent, mean in means.items() if agent.lower() == "random"), max(means.values()))
-
-
-def profile(worlds: Sequence[WorldRuns]) -> Chart | None:
+def profile(worlds: Sequence[WorldRuns], name: str) -> Chart | None:
     """The share of runs that lost at most a share tau of the world's scale."""
     series = []
     for agent in agents_of(worlds):
         if all(agent in world.agents for world in worlds):
             lost = [world.agents[agent].final for world in worlds]
-            share, low, high = comparisons.profile(lost, [scale_of(world) for world in worlds], TAUS)
-            series.append(Series(agent, agent, TAUS, share, low, high))
+            scales = [world.scale for world in worlds]
+            share, low, high = comparisons.profile(lost, scales, TAUS)
+            parts = {
+                world.label: comparisons.profile([values], [scale], TAUS)[0]
+                for world, values, scale in zip(worlds, lost, scales, strict=True)
+            }
+            series.append(Series(agent, agent, TAUS, share, low, high, parts=parts))
     if not series:
         return None
     with_random = all(any(agent.lower() == "random" for agent in world.agents) for world in worlds)
     by = f"{'Random' if with_random else 'the worst agent'} loses there on average"
     panel = Panel(
-        "lines",
-        "higher is better; 95% bands",
-        "τ: regret as a share of the world's scale",
-        "share of runs ≤ τ",
-        series,
-        "log",
+        "lines", "", "τ: regret as a share of the world's scale", "share of runs ≤ τ", series, "log"
     )
+    note = f"Over {listed([world.label for world in worlds])}."
     caption = (
-        f"Performance profile over {len(worlds)} worlds: the share of runs whose final regret is at most τ times what "
-        f"{by}. Worlds weigh the same. Agents that lack a world are left out."
+        f"Performance profiles: the share of runs that lost at most τ times what {by}; higher is better. {note} Worlds "
+        f"weigh the same; bands are 95% intervals."
     )
-    experiment = worlds[0].experiment
-    return Chart(
-        stem(experiment, "profile"), "profile", "", "Performance profiles across worlds", caption, [panel]
-    )
+    return Chart(stem(name, "profile"), "profile", "Performance profiles", note, caption, [panel])
 
 
-def improvement(worlds: Sequence[WorldRuns]) -> Chart | None:
+def improvement(worlds: Sequence[WorldRuns], name: str) -> Chart | None:
     """How likely the first agent is to lose less than each other one, over all worlds."""
     first = agents_of(worlds)[0]
     rows = []
     for other in agents_of(worlds)[1:]:
         both = [w for w in worlds if {first, other} <= set(w.agents) and len(w.shared(first, other))]
         if both:
-            ours, theirs = zip(*(world.paired(first, other) for world in both), strict=True)
-            found = comparisons.improvement(ours, theirs)
+            found = likelier(both, first, other)
             ends = np.array([found.low]), np.array([found.high])
-            rows.append(Series(other, f"than {other}", np.array([found.value]), np.array([0.0]), *ends))
+            parts = {world.label: np.array([likelier([world], first, other).value]) for world in both}
+            place = np.array([found.value]), np.array([0.0])
+            rows.append(Series(other, f"than {other}", *place, *ends, parts=parts))
     if not rows:
         return None
     title = f"P({first} loses less)"
-    panel = Panel(
-        "forest", "95% intervals; 0.5 is a coin", f"probability that {first} loses less", "", rows, mark=0.5
-    )
+    panel = Panel("forest", "", f"probability that {first} loses less", "", rows, mark=0.5)
+    note = f"Worlds of equal weight: {listed([world.label for world in worlds])}."
     caption = (
-        f"The probability that {first} loses less than each other agent in the same world with the same luck, a tie "
-        f"counted half, over {len(worlds)} worlds of equal weight."
+        f"The probability that {first} loses less than each other agent in the same world with the same luck, with "
+        f"95% intervals; 0.5 is a coin, and a tie counts half. {note}"
     )
-    experiment = worlds[0].experiment
-    return Chart(stem(experiment, "improvement"), "improvement", "", title, caption, [panel])
+    return Chart(stem(name, "improvement"), "improvement", title, note, caption, [panel])
+
+
+def likelier(worlds: Sequence[WorldRuns], one: str, two: str) -> statistics.Interval:
+    """The probability that one agent loses less than another, over worlds that have both."""
+    ours, theirs = zip(*(world.paired(one, two) for world in worlds), strict=True)
+    return comparisons.improvement(ours, theirs)
 
 
 # Cost
 
 
-def cost(worlds: Sequence[WorldRuns]) -> Chart | None:
+def cost(worlds: Sequence[WorldRuns], name: str) -> Chart | None:
     """Seconds per step against S, A and d, each where the other two stand still; otherwise against all together."""
     panels = []
     for key, label in SIZES.items():
@@ -187,13 +178,9 @@ def cost(worlds: Sequence[WorldRuns]) -> Chart | None:
         order = np.argsort(numbers, kind="stable")
         lines = _cost_lines([worlds[n] for n in order], [numbers[n] for n in order])
         panels = [_cost_panel("size of the features, S·A·S·d", lines)]
-    caption = (
-        "Seconds per step of each agent, mean over the trials with its 95% interval, both axes logarithmic. Timings "
-        "are of this machine and of whatever else it was doing."
-    )
-    return Chart(
-        stem(worlds[0].experiment, "cost"), "cost", "", "Seconds per step against size", caption, panels
-    )
+    note = "Both axes are logarithmic; timings are of this machine and of whatever else it was doing."
+    caption = f"Seconds per step of each agent, mean over the trials with its 95% interval. {note}"
+    return Chart(stem(name, "cost"), "cost", "Seconds per step against size", note, caption, panels)
 
 
 def _standing_still(worlds: Sequence[WorldRuns], key: str) -> list[list[WorldRuns]]:
@@ -215,14 +202,16 @@ def _cost_lines(worlds: Sequence[WorldRuns], sizes: Sequence[float]) -> list[Ser
             for size, world in zip(sizes, worlds, strict=True)
             if agent in world.agents
         ]
-        lines.append(_points(agent, [size for size, _ in here], [runs.seconds_per_step for _, runs in here]))
+        labels = [world.label for world in worlds if agent in world.agents]
+        taken = [runs.seconds_per_step for _, runs in here]
+        lines.append(_points(agent, [size for size, _ in here], taken, labels))
     return lines
 
 
 def _cost_panel(label: str, series: Sequence[Series]) -> Panel:
     return Panel(
         "points",
-        charts.over(len({line.agent for line in series})).replace("band", "interval"),
+        "",
         label,
         "seconds per step",
         series,

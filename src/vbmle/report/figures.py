@@ -1,4 +1,4 @@
-"""Charts on paper: PNG and PDF."""
+"""Charts on paper: PNG and PDF, one family of figures for reports and documentation."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from vbmle.report.charts import CROWD, Chart, Panel, Series
-from vbmle.report.styles import GREY, Style
+from vbmle.report.styles import GREY, LEVEL_COLORS, LEVELS, Style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,37 +19,76 @@ if TYPE_CHECKING:
 LOWEST_POWER = -3
 """The least power of ten that an axis of regret resolves; below it lies 0."""
 
+DPI = 160
+WIDTHS = (5.2, 8.0, 10.0)
+"""Inches across, by the number of panels side by side."""
+
+WORLDS_ACROSS = 14
+"""Worlds up to which they are the columns of a matrix."""
+
+LEGENDS = ("lines", "points", "scatter")
+"""Forms whose lines are named below the figure, not at their side."""
+
 NOBODY = Style(GREY, "dash", "circle")
 Styles = Mapping[str, Style]
 
 
-def write(charts: Sequence[Chart], folder: Path, styles: Styles) -> None:
-    """Draw every chart into a folder."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for chart in charts:
-        figure = draw(chart, styles)
-        figure.savefig(folder / f"{chart.stem}.png", dpi=160)
-        figure.savefig(folder / f"{chart.stem}.pdf", metadata={"CreationDate": None})
+def write(chart: Chart, folder: Path, styles: Styles) -> None:
+    """Draw a chart into a folder."""
+    figure = draw(chart, styles)
+    figure.draw_without_rendering()  # laid out once, not once more for each format
+    figure.set_layout_engine("none")
+    figure.savefig(folder / f"{chart.stem}.png", dpi=DPI)
+    figure.savefig(folder / f"{chart.stem}.pdf", metadata={"CreationDate": None})
 
 
 def draw(chart: Chart, styles: Styles) -> Figure:
-    """The figure of one chart."""
+    """The figure of one chart: panels side by side, in rows of up to three."""
     from matplotlib.figure import Figure
 
-    shown = dict.fromkeys(
-        line.agent for panel in chart.panels for line in panel.series if panel.form in ("lines", "points")
-    )
-    rows = max([len(p.series) for p in chart.panels if p.form in ("strip", "forest")], default=0)
-    height = max(3.4, 1.2 + 0.3 * rows) + 0.25 * math.ceil((len(shown) + 2) / 5)
-    width = 9.0 if len(chart.panels) > 1 else 6.0
-    figure = Figure(figsize=(width if len(chart.panels) < 3 else 11.0, height), layout="constrained")
-    ratios = [2 if panel.form == "strip" else 3 for panel in chart.panels]
-    places = figure.subplots(1, len(chart.panels), width_ratios=ratios, squeeze=False)[0]
-    for axes, panel in zip(places, chart.panels, strict=True):
+    panels = chart.panels
+    across = min(len(panels), 3) if len(panels) != 4 else 2
+    down = math.ceil(len(panels) / across)
+    width = WIDTHS[across - 1] if panels[0].form != "matrix" else _matrix_width(panels[0])
+    tallest = max(_height(panel) for panel in panels)
+    names = dict.fromkeys(line.name for p in panels for line in p.series if p.form in LEGENDS)
+    below = 0.25 * math.ceil(len(names) / _columns(width)) if len(names) > 1 else 0.0
+    figure = Figure(figsize=(width, down * tallest + below), layout="constrained")
+    places = figure.subplots(down, across, squeeze=False).ravel()
+    for axes, panel in zip(places, panels, strict=False):
         _panel(axes, panel, styles)
-    figure.suptitle(chart.title, fontsize="large")
+    for axes in places[len(panels) :]:
+        axes.set_visible(False)
     _legend(figure)
     return figure
+
+
+def _height(panel: Panel) -> float:
+    """Inches."""
+    if panel.form in ("strip", "forest"):
+        return 0.9 + max(len({line.name for line in panel.series}), 3) * (
+            0.3 if panel.form == "strip" else 0.24
+        )
+    if panel.form == "matrix":
+        rows, columns = _sides(panel)
+        return 0.4 + 0.28 * len(rows) + min(0.075 * max(map(len, columns)), 1.6)
+    return 2.7
+
+
+def _matrix_width(panel: Panel) -> float:
+    rows, columns = _sides(panel)
+    return 1.2 + 0.085 * max(map(len, rows)) + 0.46 * len(columns)
+
+
+def _sides(panel: Panel) -> tuple[Sequence[str], Sequence[str]]:
+    """Rows and columns of a matrix: agents and worlds, or the other way round where the page would be too narrow."""
+    agents, worlds = [line.name for line in panel.series], panel.series[0].worlds
+    return (worlds, agents) if len(worlds) > WORLDS_ACROSS else (agents, worlds)
+
+
+def _columns(width: float) -> int:
+    """Of the legend."""
+    return 3 if width < 7 else 4
 
 
 def _legend(figure: Figure) -> None:
@@ -58,12 +97,12 @@ def _legend(figure: Figure) -> None:
     for axes in figure.axes:
         for handle, name in zip(*axes.get_legend_handles_labels(), strict=True):
             entries.setdefault(name, handle)
-    if entries:
+    if len(entries) > 1:
         figure.legend(
             list(entries.values()),
             list(entries),
             loc="outside lower center",
-            ncols=min(len(entries), 4 if figure.get_figwidth() > 7 else 3),
+            ncols=min(len(entries), _columns(figure.get_figwidth())),
             frameon=False,
             fontsize="small",
             handlelength=3.5,
@@ -71,22 +110,60 @@ def _legend(figure: Figure) -> None:
 
 
 def _panel(axes: Axes, panel: Panel, styles: Styles) -> None:
-    for number, line in enumerate(panel.series):
+    axes.set_title(panel.title, fontsize="medium")
+    if panel.form == "matrix":
+        _matrix(axes, panel)
+        return
+    in_rows = panel.form in ("strip", "forest")
+    names = list(dict.fromkeys(line.name for line in panel.series))
+    draw_one = {"lines": _line, "points": _points, "strip": _strip, "forest": _forest, "scatter": _scatter}[
+        panel.form
+    ]
+    for line in panel.series:
         style = styles.get(line.agent, NOBODY)
-        draw_one = {"lines": _line, "points": _points, "strip": _strip, "forest": _forest}[panel.form]
-        draw_one(axes, line, style, number if panel.form in ("strip", "forest") else len(panel.series))
-    axes.set_title(panel.title, fontsize="small")
+        draw_one(axes, line, style, names.index(line.name) if in_rows else len(panel.series))
     axes.set(xlabel=panel.x_label, ylabel=panel.y_label)
     axes.spines[["top", "right"]].set_visible(False)
-    axes.grid(axis="x" if panel.form in ("strip", "forest") else "y", alpha=0.25)
-    if panel.form in ("strip", "forest"):
-        axes.set_yticks(range(len(panel.series)), [line.name for line in panel.series], fontsize="small")
-        axes.set_ylim(len(panel.series) - 0.4, -0.6)
-    if panel.form == "forest":
-        axes.set_xlim(-0.02, 1.02)
+    axes.grid(axis="x" if in_rows else "y", alpha=0.25)
+    if in_rows:
+        axes.set_yticks(range(len(names)), names, fontsize="small")
+        axes.set_ylim(len(names) - 0.4, -0.6)
+    if panel.form == "forest" and panel.x_scale == "linear":
+        low, high = panel.x_range or (0.0, 1.0)
+        axes.set_xlim(low - 0.02 * (high - low), high + 0.02 * (high - low))
     if panel.mark is not None:
         axes.axvline(panel.mark, color="0.4", linewidth=1, linestyle=":")
     _scales(axes, panel)
+
+
+def _matrix(axes: Axes, panel: Panel) -> None:
+    """Agents against worlds: the ratio as colour and number, and a dot where the difference is sure."""
+    rows, columns = _sides(panel)
+    turned = len(rows) != len(panel.series) or rows is panel.series[0].worlds
+    for number, line in enumerate(panel.series):
+        for place, ratio in enumerate(line.y):
+            if np.isfinite(ratio):
+                at = (number, place) if turned else (place, number)
+                _square(axes, at, float(ratio), line.sure is not None and bool(line.sure[place]))
+    axes.set_xticks(range(len(columns)), columns, rotation=40, ha="left", fontsize=8)
+    axes.xaxis.tick_top()
+    axes.set_yticks(range(len(rows)), rows, fontsize=9)
+    axes.set_xlim(-0.5, len(columns) - 0.5)
+    axes.set_ylim(len(rows) - 0.5, -0.5)
+    axes.tick_params(length=0)
+    axes.spines[:].set_visible(False)
+
+
+def _square(axes: Axes, at: tuple[int, int], ratio: float, sure: bool) -> None:
+    from matplotlib.patches import Rectangle
+
+    ground, ink = LEVEL_COLORS[int(np.searchsorted(LEVELS, ratio))]
+    column, row = at
+    axes.add_patch(Rectangle((column - 0.48, row - 0.46), 0.96, 0.92, facecolor=ground, edgecolor="none"))
+    shown = f"{ratio:.1f}" if ratio < 9.95 else f"{ratio:.0f}" if ratio < 999.5 else ">999"
+    axes.text(column, row, shown, ha="center", va="center", fontsize=8, color=ink)
+    if sure:
+        axes.plot(column + 0.38, row - 0.3, "o", color=ink, markersize=2.6)
 
 
 def _line(axes: Axes, line: Series, style: Style, among: int) -> None:
@@ -133,6 +210,19 @@ def _points(axes: Axes, line: Series, style: Style, among: int) -> None:
         axes.plot(line.x, line.median, color=style.color, linestyle=style.line, linewidth=0.9)
 
 
+def _scatter(axes: Axes, line: Series, style: Style, among: int) -> None:
+    axes.plot(
+        line.x,
+        line.y,
+        style.symbol,
+        color=style.color,
+        markersize=3.5,
+        alpha=0.55,
+        markeredgewidth=0,
+        label=line.name,
+    )
+
+
 def _strip(axes: Axes, line: Series, style: Style, number: int) -> None:
     # Golden-ratio places: spread out, and the same for the same trial, which can so be followed across agents.
     across = number + 0.56 * ((line.y * 0.618034) % 1.0 - 0.5)
@@ -141,9 +231,14 @@ def _strip(axes: Axes, line: Series, style: Style, number: int) -> None:
 
 
 def _forest(axes: Axes, line: Series, style: Style, number: int) -> None:
+    """What is faint is drawn hollow, a little above what is not."""
+    place = number - 0.17 if line.faint else number
     if line.low is not None and line.high is not None:
-        axes.plot([line.low[0], line.high[0]], [number] * 2, color=style.color, linewidth=2)
-    axes.plot(line.x, [number], style.symbol, color=style.color, markersize=7)
+        axes.plot(
+            [line.low[0], line.high[0]], [place] * 2, color=style.color, linewidth=1.2 if line.faint else 2
+        )
+    fill = "white" if line.faint else style.color
+    axes.plot(line.x, [place], style.symbol, color=style.color, markerfacecolor=fill, markersize=6)
 
 
 def _scales(axes: Axes, panel: Panel) -> None:
@@ -154,7 +249,8 @@ def _scales(axes: Axes, panel: Panel) -> None:
             axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
             axes.minorticks_off()
     if panel.x_scale == "symlog":
-        _from_nothing(axes, max(float(line.x.max()) for line in panel.series), "x")
+        ends = [line.x if line.high is None or panel.form != "forest" else line.high for line in panel.series]
+        _from_nothing(axes, float(np.nanmax([np.nanmax(end) for end in ends])), "x")
     if panel.y_scale == "log":
         axes.set_yscale("log")
     if panel.y_scale == "symlog":

@@ -1,72 +1,222 @@
-"""One self-contained page: a summary in plain words, figures, tables, and what was run. No network."""
+"""One self-contained page: who wins where, a card for each question, and what was run. No network.
+
+The words and charts come from sections, the HTML from templates/, which escape every label.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from html import escape
+from dataclasses import dataclass
 from importlib.resources import files
+from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from vbmle.common.validation import Floats
-from vbmle.experiments.spec import Experiment
-from vbmle.report import page_ending, tables
+from vbmle.report import page_ending, summary, tables, who_wins
+from vbmle.report.cards import Card, Table
 from vbmle.report.charts import POINTS, Chart, Panel, Series, thin
-from vbmle.report.section import Section, Table
-from vbmle.report.styles import Style
-from vbmle.report.swatches import legend, swatches
+from vbmle.report.section import Section
+from vbmle.report.styles import LEVELS, Style
+from vbmle.report.swatches import swatches
 from vbmle.report.tables import Row
+from vbmle.report.words import count
 
-TITLE = "Regret of value-biased maximum likelihood"
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
 LARGEST = 4_000_000
 """Bytes of a page; curves get fewer points until it fits."""
 
-WORDS = ("world", "agent", "against", "parameter", "worlds")
-HEADINGS = {
-    "regret": "Regret step by step",
-    "parameter": "Regret against a parameter",
-    "profile": "Across all worlds",
-    "improvement": "",  # stands below the profile
-    "distance": "Distance to the truth",
-    "mle_error": "Error of the maximum likelihood estimate",
-    "cost": "Cost per step",
-}
+WORDS = ("world", "agent", "against", "parameter", "rival", "measure", "choice", "in")
+"""Columns of words; all others are of numbers."""
+
+FORMATS = (("pdf", "PDF"), ("png", "PNG"), ("csv", "CSV"), ("tex", "LaTeX"))
+"""Endings of the files beside the page, and what they are called."""
+
+BROAD = 3
+"""Panels from which on a card takes the whole width."""
+
+TALL = 22
+"""Rows of dots from which on it does too."""
 
 
-def write(sections: Sequence[Section], styles: Mapping[str, Style], path: Path) -> Path:
-    """Write the page."""
-    charts = [chart for section in sections for chart in section.charts]
-    body = _body(sections, styles)
+def write(
+    sections: Sequence[Section],
+    styles: Mapping[str, Style],
+    path: Path,
+    first: Sequence[Card] = (),
+    pictures: bool = True,
+) -> Path:
+    """Write the page: `first` are the cards before those of the sections; with `pictures` it links to PDF and PNG."""
+    cards = [*first, *(card for section in sections for card in section.cards)]
+    charts = [chart for card in cards for chart in ([card.chart] if card.chart else []) + list(card.more)]
+    told = _told(sections, cards, styles)
+    told["numbers"] = {chart.stem: number for number, chart in enumerate(charts)}
+    template = _environment(FORMATS if pictures else FORMATS[2:]).get_template("page.html")
     for points in (POINTS, 90, 60, 45, 30):
-        content = _page(body, _data(charts, styles, points))
+        content = template.render(**told, data=_safe(_data(charts, styles, points)))
         if len(content.encode()) < LARGEST:
             break
     path.write_text(content, encoding="utf-8")
     return path
 
 
-def _page(body: str, data: str) -> str:
+def _told(sections: Sequence[Section], cards: Sequence[Card], styles: Mapping[str, Style]) -> dict[str, Any]:
+    """What the template is filled with, but for the figures."""
+    columns = who_wins.worlds_of(sections)
+    worlds = [world for _, world in columns] or [world for section in sections for world in section.worlds]
     assets = files("vbmle.report") / "assets"
-    style, script, plotly = (
-        (assets / name).read_text(encoding="utf-8") for name in ("page.css", "page.js", "plotly-basic.min.js")
+    style, plotly, *scripts = (
+        (assets / name).read_text(encoding="utf-8")
+        for name in ("page.css", "plotly-basic.min.js", "figures.js", "page.js")
     )
-    return (
-        f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>{TITLE}</title>\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f'<link rel="icon" href="data:,">\n<style>\n{style}</style>\n</head>\n<body>\n{body}\n'
-        f'<script type="application/json" id="data">{data}</script>\n'
-        f"<script>{plotly}</script>\n<script>\n{script}</script>\n</body>\n</html>\n"
-    )
+    return {
+        "title": title(sections),
+        "sentences": summary.top(worlds),
+        "warnings": summary.warnings([world for section in sections for world in section.worlds]),
+        "who": who_wins.build(sections),
+        "levels": _levels(),
+        "files": "who-wins",
+        "cards": cards,
+        "agents": list(styles),
+        "worlds": list(dict.fromkeys(world.label for section in sections for world in section.worlds)),
+        "words": WORDS,
+        "runs": [page_ending.build(results) for section in sections for results in section.results],
+        "swatches": _safe(swatches(styles)),
+        "style": _safe(style),
+        "plotly": _safe(plotly),
+        "script": _safe("".join(scripts)),
+    }
 
 
-# What is drawn by page.js
+def title(sections: Sequence[Section]) -> str:
+    """What this run is called: by its spec, or by its first experiment and how many more there are."""
+    if not sections:
+        return "A report without an experiment"
+    first = sections[0].text
+    if first.page or len(sections) == 1:
+        return first.page or first.title
+    return f"{first.title}, and {count(len(sections) - 1, 'more experiment')}"
+
+
+def _levels() -> list[str]:
+    ends = [f"{end:g}" for end in LEVELS]
+    between = [f"{low} to {high}" for low, high in pairwise(ends)]
+    return [f"up to {ends[0]}", *between, f"above {ends[-1]}"]
+
+
+# The template engine
+
+
+def _environment(formats: Sequence[tuple[str, str]]) -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    made = Environment(
+        loader=PackageLoader("vbmle.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.globals.update(
+        legend=_legend, shown=_view, wide=_wide, about=_about, rows=who_wins.ROWS, formats=formats
+    )
+    return made
+
+
+def _safe(text: str) -> Any:
+    """Text of ours that goes into the page as it is."""
+    from markupsafe import Markup
+
+    return Markup(text)
+
+
+def _legend(chart: Chart) -> list[Series]:
+    """One entry for each name, for figures whose lines are not named at their side."""
+    names: dict[str, Series] = {}
+    for panel in chart.panels:
+        if panel.form in ("lines", "points", "scatter"):
+            names |= {line.name: line for line in panel.series}
+    return list(names.values())
+
+
+def _wide(card: Card) -> bool:
+    panels = card.chart.panels if card.chart else ()
+    return len(panels) >= BROAD or any(len(p.series) > TALL for p in panels if p.form in ("strip", "forest"))
+
+
+def _about(card: Card) -> str:
+    """What is folded away, in a few words."""
+    parts = [count(len(card.more), "figure")] if card.more else []
+    parts += [count(len(card.tables), "table")] if card.tables else []
+    return " and ".join(parts)
+
+
+# Tables
+
+
+@dataclass(frozen=True)
+class CellView:
+    """A cell as the template shows it."""
+
+    shown: str
+    interval: str
+    value: str | None
+    """What it is sorted by, where that is a number."""
+    words: bool
+
+
+@dataclass(frozen=True)
+class RowView:
+    id: str
+    first: bool
+    """Whether a new group begins."""
+    marks: Sequence[tuple[str, str]]
+    """What the filters go by."""
+    cells: Sequence[CellView]
+
+
+@dataclass(frozen=True)
+class TableView:
+    columns: Sequence[str]
+    headings: Mapping[str, str]
+    rows: Sequence[RowView]
+
+
+def _view(table: Table) -> TableView:
+    """A table as the template shows it: an interval stands below its estimate, in the same cell."""
+    rows = table.shown
+    present = tables.present(table.headings, rows)
+    columns = [key for key in present if not key.endswith("_interval")]
+    name, _, kind = table.stem.rpartition("-")
+    found, last = [], None
+    for number, row in enumerate(rows):
+        group = row.get("world", row.get("parameter"))
+        marks = [(key, str(row[key])) for key in ("world", "agent", "against") if key in row]
+        cells = [_cell(row, key, f"{key}_interval" in present) for key in columns]
+        address = f"{name}-{number}" if kind == "regret" else ""
+        found.append(RowView(address, group != last, marks, cells))
+        last = group
+    return TableView(columns, present, found)
+
+
+def _cell(row: Row, key: str, with_interval: bool) -> CellView:
+    interval = tables.cell(row, f"{key}_interval") if with_interval else "-"
+    value = row.get(key)
+    known = isinstance(value, int | float) and value == value
+    number = f"{value:.5g}" if known else None
+    return CellView(tables.cell(row, key), "" if interval == "-" else interval, number, key in WORDS)
+
+
+# What is drawn by figures.js
 
 
 def _data(charts: Sequence[Chart], styles: Mapping[str, Style], points: int) -> str:
-    """Everything that page.js draws, as JSON that cannot end the script element it stands in."""
+    """Everything that is drawn, as JSON that cannot end the script element it stands in."""
     looks = {agent: {"color": s.color, "dash": s.dash, "marker": s.marker} for agent, s in styles.items()}
     content = {
         "agents": looks,
@@ -88,11 +238,16 @@ def _panel_data(kind: str, panel: Panel, points: int) -> dict[str, Any]:
             values = getattr(line, name)
             if values is not None and np.isfinite(values).any():
                 entry[name] = _numbers(values[shown])
+        if line.parts:
+            cut = shown if panel.form == "lines" else slice(None)
+            entry["parts"] = {world: _numbers(values[cut]) for world, values in line.parts.items()}
+        entry |= {"worlds": list(line.worlds)} if line.worlds else {}
         series.append(entry | ({"faint": True} if line.faint else {}))
     return {
         **{"kind": kind, "form": panel.form, "xLabel": panel.x_label, "yLabel": panel.y_label},
         **{
             "xScale": panel.x_scale,
+            "xRange": panel.x_range,
             "yScale": panel.y_scale,
             "mark": panel.mark,
             "xs": places,
@@ -112,171 +267,3 @@ def _numbers(values: Floats) -> list[float | None]:
         else:
             found.append(float(f"{value:.4g}"))
     return found
-
-
-# The page
-
-
-def _body(sections: Sequence[Section], styles: Mapping[str, Style]) -> str:
-    told, entries = [], []
-    for section in sections:
-        lines = "".join(f"<li>{escape(line)}</li>" for line in section.headline)
-        link = f'<a href="#{escape(section.key)}">{escape(section.text.title)}</a>'
-        told.append(f"<h3>{link}</h3><ul>{lines}</ul>")
-        entries.append(f"<li>{link}</li>")
-    number = 0
-    parts = []
-    for section in sections:
-        parts.append(_section(section, styles, number))
-        number += len(section.charts)
-    return "\n".join(
-        [
-            swatches(styles),
-            '<a class="skip" href="#main">Skip to the results</a>',
-            f"<header><h1>{TITLE}</h1>",
-            '<p class="note">Regret is what was lost against the best policy: exact, without sampling noise, in units '
-            "of reward; less is better. Agents meet the same worlds with the same luck, so differences are paired. "
-            "Intervals are 95% bootstrap intervals. “Surely” means that such an interval excludes 0, one comparison "
-            "at a time.</p></header>",
-            f'<section class="summary" aria-labelledby="short"><h2 id="short">In short</h2>{"".join(told)}</section>',
-            f'<nav aria-label="Contents"><ul>{"".join(entries)}<li><a href="#run">What was run</a></li></ul></nav>',
-            _bar(styles),
-            f'<main id="main">{"".join(parts)}',
-            f"{page_ending.html(sections)}</main>",
-        ]
-    )
-
-
-def _bar(styles: Mapping[str, Style]) -> str:
-    """Filter and scale; hidden until the script is there to answer."""
-    boxes = "".join(
-        f'<label><input type="checkbox" checked value="{escape(agent)}" name="agent">{legend(number)}'
-        f"{escape(agent)}</label>"
-        for number, agent in enumerate(styles)
-    )
-    return (
-        '<form class="bar" id="bar" hidden aria-label="Filter">'
-        '<details><summary>Agents: <span id="count">all</span></summary>'
-        f'<fieldset class="boxes"><legend>Show these agents</legend>{boxes}'
-        '<span><button type="button" data-all="agent">All</button> '
-        '<button type="button" data-none="agent">None</button></span></fieldset></details>'
-        '<label>Regret axis <select id="scale"><option value="auto">automatic</option>'
-        '<option value="linear">linear</option>'
-        '<option value="log">logarithmic</option></select></label></form>'
-    )
-
-
-def _section(section: Section, styles: Mapping[str, Style], number: int) -> str:
-    """One experiment; its charts are numbered from `number`."""
-    experiment, key = section.results.experiment, escape(section.key)
-    told = "".join(f"<li>{escape(line)}</li>" for line in section.sentences)
-    parts = [
-        f'<section class="experiment" id="{key}"><h2>{escape(section.text.title)}</h2>',
-        f"<p>{escape(section.text.lead)}</p>" if section.text.lead else "",
-        f'<p class="note">{escape(_setting(experiment))}</p><ul class="told">{told}</ul>',
-        _worlds(section),
-    ]
-    heading = None
-    for place, chart in enumerate(section.charts):
-        if chart.kind != heading and HEADINGS[chart.kind]:
-            parts.append(f"<h3>{HEADINGS[chart.kind]}</h3>")
-        heading = chart.kind
-        parts.append(_figure(chart, number + place, list(styles)))
-    parts += [_table(table) for table in section.tables if table.rows]
-    return "\n".join([*parts, "</section>"])
-
-
-def _setting(experiment: Experiment) -> str:
-    return (
-        f"{_count(len(experiment.agents), 'agent')}, {_count(len(experiment.worlds), 'world')}, "
-        f"{_count(experiment.trials, 'trial')} of {experiment.horizon} steps for each agent in each world."
-    )
-
-
-def _count(number: int, word: str) -> str:
-    return f"{number} {word}{'' if number == 1 else 's'}"
-
-
-def _worlds(section: Section) -> str:
-    if len(section.worlds) < 2:
-        return ""
-    boxes = "".join(
-        f'<label><input type="checkbox" checked name="world" value="{escape(world.label)}">'
-        f"{escape(world.label)}</label>"
-        for world in section.worlds
-    )
-    return (
-        f'<form class="worlds" hidden aria-label="Worlds"><details><summary>Worlds: <span>all</span></summary>'
-        f'<fieldset class="boxes"><legend>Show these worlds</legend>{boxes}<span><button type="button" '
-        'data-all="world">All</button> <button type="button" data-none="world">None</button></span>'
-        "</fieldset></details></form>"
-    )
-
-
-def _figure(chart: Chart, number: int, agents: Sequence[str]) -> str:
-    panels: list[str] = []
-    names: dict[str, Series] = {}
-    for place, panel in enumerate(chart.panels):
-        words = escape(
-            f"{chart.title}, {panel.title}: {panel.x_label}{', ' if panel.y_label else ''}{panel.y_label}"
-        )
-        panels.append(
-            f'<div class="axes {panel.form}"><p class="over">{escape(panel.title)}</p><div class="panel" tabindex="0" '
-            f'role="img" aria-label="{words}" data-chart="{number}" data-panel="{place}"></div></div>'
-        )
-        if panel.form in ("lines", "points"):
-            names |= {line.name: line for line in panel.series}
-    entries = "".join(
-        f'<li data-agent="{escape(line.agent)}">'
-        f"{legend(agents.index(line.agent) if line.agent else None, line.faint)}{escape(name)}</li>"
-        for name, line in names.items()
-    )
-    links = " · ".join(
-        f'<a href="figures/{escape(chart.stem)}.{kind}">{kind.upper()}</a>' for kind in ("png", "pdf")
-    )
-    world = f' data-world="{escape(chart.world)}"' if chart.world else ""
-    return (
-        f'<figure id="figure-{number}"{world} data-kind="{chart.kind}"><h4>{escape(chart.title)}</h4>'
-        f'<div class="grid">{"".join(panels)}</div>'
-        f'<noscript><img src="figures/{escape(chart.stem)}.png" alt=""></noscript>'
-        f"{f'<ul class=legend>{entries}</ul>' if entries else ''}"
-        f"<figcaption>{escape(chart.caption)} {links}</figcaption></figure>"
-    )
-
-
-def _table(table: Table) -> str:
-    """Sortable; an interval stands below its estimate, in the same cell."""
-    headings = {key: text for key, text in table.headings.items() if not key.endswith("_interval")}
-    kind = {key: ' class="words"' if key in WORDS else "" for key in headings}
-    head = "".join(f'<th scope="col"{kind[key]}>{escape(text)}</th>' for key, text in headings.items())
-    rows = [row for row in table.rows if not table.first_only or row["agent"] == table.first_only]
-    lines, last = [], None
-    for row in rows:
-        marks = "".join(
-            f' data-{key}="{escape(str(row[key]))}"' for key in ("world", "agent", "against") if key in row
-        )
-        cells = "".join(f"<td{kind[key]}{_value(row[key])}>{_cell(row, key, table)}</td>" for key in headings)
-        group = row.get("world", row.get("parameter"))
-        lines.append(f"<tr{'' if group == last else ' class=first'}{marks}>{cells}</tr>")
-        last = group
-    title = escape(table.title)
-    below = " Below an estimate: its 95% interval." if len(headings) < len(table.headings) else ""
-    return (
-        f'<h3>{title}</h3><div class="wide" role="region" tabindex="0" aria-label="{title}"><table class="sortable">'
-        f"<thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table></div>"
-        f'<p class="note">{escape(table.note)}{below} <a href="tables/{escape(table.file)}">CSV</a></p>'
-    )
-
-
-def _cell(row: Row, key: str, table: Table) -> str:
-    shown = escape(tables.cell(row, key))
-    if f"{key}_interval" not in table.headings:
-        return shown
-    interval = tables.cell(row, f"{key}_interval")
-    return shown if interval == "-" else f"{shown}<small>{interval}</small>"
-
-
-def _value(value: tables.Value) -> str:
-    """What a cell is sorted by, where that is a number."""
-    known = isinstance(value, int | float) and value == value
-    return f' data-value="{value:.5g}"' if known else ""

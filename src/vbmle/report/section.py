@@ -1,129 +1,160 @@
-"""One experiment of the report: its words, charts and tables."""
+"""An experiment, or a family of them, on the page: its cards and tables."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from vbmle.experiments.spec import folder_name
 from vbmle.experiments.store import Results
-from vbmle.report import charts_across, published, summary, tables, texts, world_runs
+from vbmle.report import answers, charts, charts_across, published, tables, texts, world_runs
+from vbmle.report.cards import Card, Table
 from vbmle.report.charts import Chart
-from vbmle.report.tables import Row
 from vbmle.report.texts import Text
 from vbmle.report.world_runs import WorldRuns
+
+COLUMNS = (
+    "IQM: mean of the middle half. Std: standard deviation over the trials. Growth exponent: b of mean regret ~ t^b "
+    "over the later half of log t; 1 is linear (nothing learned), 0.5 the rate of the theory."
+)
+"""What the caption of a table of regret says of its columns; the page says it once."""
 
 MANY_PAIRS = 60
 """Pairs of agents up to which the page shows all of them, and not the first agent's alone."""
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
-    """A table of the page and its file."""
-
-    file: str
-    title: str
-    note: str
-    headings: Mapping[str, str]
-    rows: Sequence[Row]
-    """All of them, as in the file."""
-    first_only: str = ""
-    """If not empty, the page shows only the rows of this agent."""
-
-
-@dataclass(frozen=True, eq=False)
 class Section:
-    """One experiment on the page."""
+    """An experiment, or a family of them."""
 
-    results: Results
+    key: str
     text: Text
+    results: Sequence[Results]
     worlds: Sequence[WorldRuns]
-    charts: Sequence[Chart]
-    tables: Sequence[Table]
-    pairs: Sequence[Row]
+    cards: Sequence[Card]
+    places: Mapping[tuple[int, str], int] = field(default_factory=dict)
+    """Where the row of a world (by its place) and agent is in the table of regret."""
+
+    def row(self, world: WorldRuns, agent: str) -> str:
+        """The address of the numbers of one agent in one world."""
+        place = next(number for number, other in enumerate(self.worlds) if other is world)
+        return f"{self.key}-{self.places[place, agent]}"
 
     @property
-    def key(self) -> str:
-        """Its address on the page."""
-        return folder_name(self.results.experiment.name)
+    def charts(self) -> list[Chart]:
+        """In the order of the page."""
+        return [
+            chart for card in self.cards for chart in ([card.chart] if card.chart else []) + list(card.more)
+        ]
 
     @property
-    def headline(self) -> list[str]:
-        """What the top of the page says of it."""
-        return summary.costs(self.worlds) if self._about_cost else summary.headline(self.worlds, self.pairs)
-
-    @property
-    def sentences(self) -> list[str]:
-        """What it says of itself."""
-        return summary.costs(self.worlds) if self._about_cost else summary.sentences(self.worlds, self.pairs)
-
-    @property
-    def _about_cost(self) -> bool:
-        return self.text.kinds == ("cost",) and len(self.worlds) > 0
+    def tables(self) -> list[Table]:
+        return [table for card in self.cards for table in card.tables]
 
 
-def build(results: Results) -> Section:
-    """Everything that the report says of an experiment."""
-    worlds, text = world_runs.by_world(results), texts.of(results.experiment.name)
-    charts = charts_across.build(worlds, texts.kinds(text, worlds), text)
-    pairs = tables.pairs(worlds)
-    return Section(results, text, worlds, charts, _tables(results, worlds, pairs, text), pairs)
+def build(results: Sequence[Results]) -> Section:
+    """Everything that the report says of an experiment, or of a family of them."""
+    family = texts.family(results[0].experiment.name)
+    key, text = folder_name(family), texts.of(family)
+    title = results[0].experiment.title
+    if title and len(results) == 1:
+        text = _titled(text, title)
+    worlds = [world for found in results for world in world_runs.by_world(found)]
+    if not worlds:
+        return Section(key, text, results, worlds, [Card(key, text.title, "No trial is complete yet.", None)])
+    listed = _tables(key, worlds, text, results)
+    places = _places(worlds)
+    return Section(key, text, results, worlds, _cards(key, text, worlds, listed), places)
 
 
-def _tables(results: Results, worlds: Sequence[WorldRuns], pairs: Sequence[Row], text: Text) -> list[Table]:
-    experiment = results.experiment
-    name = folder_name(experiment.name)
-    first = next(iter(worlds[0].agents)) if worlds and len(pairs) > MANY_PAIRS else ""
-    only = f" Here those of {first}; the file has every pair." if first else ""
-    rows = tables.regret(worlds)
-    shown = tables.present(tables.REGRET, rows)
-    note = "IQM: mean of the middle half. Std: standard deviation over the trials. A dash: nothing there."
-    if "trouble" in shown:
-        note += " Decisions in trouble: over all steps of all trials, those that did not end as they should."
-    if experiment.name == published.EXPERIMENT:
-        note += (
-            ' "Published" is what the paper prints, from its own machine and its own draw of worlds; it leaves the '
-            "dimension, the reward and the width of the network open, so its standard deviations can be compared in "
-            "size only, and its seconds were spent by other software on other hardware."
-        )
-    else:
-        shown = {key: heading for key, heading in shown.items() if not key.startswith("published")}
-    found = [
-        Table(
-            f"{name}-regret.csv",
-            f"Regret after {experiment.horizon} steps",
-            note,
-            shown,
-            rows,
-        ),
-        Table(
-            f"{name}-pairs.csv",
-            "Agents compared on the same worlds with the same luck",
-            "Difference of regret, agent minus the one it is compared with: below 0 means it lost less. Intervals that "
-            f"contain 0 leave open which is better, and they are for one comparison at a time.{only}",
-            tables.PAIRS,
-            pairs,
-            first,
-        ),
-        Table(
-            f"{name}-growth.csv",
-            "How fast regret grows",
-            "The exponent b of mean regret ~ t^b over the later half of log t: 1 is linear (nothing learned), 0.5 the "
-            "rate of the theory, near 0 as good as over. A dash where nothing was lost, or where it came all at once.",
-            tables.GROWTH,
-            tables.growth(worlds),
-        ),
+def _titled(text: Text, title: str) -> Text:
+    return Text(title, text.question, text.lead, text.cards, text.parameter, text.first, title, text.groups)
+
+
+def _places(worlds: Sequence[WorldRuns]) -> dict[tuple[int, str], int]:
+    rows = [
+        (place, str(row["agent"])) for place, world in enumerate(worlds) for row in tables.labels([world])
     ]
+    return {key: number for number, key in enumerate(rows)}
+
+
+def _cards(key: str, text: Text, worlds: Sequence[WorldRuns], listed: Sequence[Table]) -> list[Card]:
+    """A card for each question; what has none is folded into the first."""
+    shown, folded = texts.kinds(text, worlds)
+    made = charts_across.build(worlds, [*shown, *folded], key, text.parameter)
+    first = next(iter(worlds[0].agents))
+    cards: list[Card] = []
+    asked = _asked(made, shown, text)
+    for chart in asked:
+        parameter = chart.panels[0].x_label if chart.kind == "parameter" else text.parameter
+        question = texts.QUESTIONS[chart.kind].format(parameter=parameter, first=first)
+        if not cards and text.question:
+            question = text.question
+        told = answers.answer(chart, worlds, parameter)
+        cards.append(Card(chart.stem, question, told, chart))
+    for name, question, agents in text.groups:
+        group = charts.regret(worlds, f"{key}-{name}", agents)
+        if group and cards:
+            group = replace(group, note="")  # the first has said it
+        if group:
+            told = answers.ranking(worlds, agents)
+            cards.append(Card(f"{key}-{name}", question, told, group))
+    lead = cards[0] if cards else Card(key, text.title, answers.regret(worlds), None)
+    known = (f"{text.title}: {answers.tails(worlds)}", answers.beside_the_paper(worlds))
+    notes = [note for note in known if note]
+    more = [chart for chart in made if chart not in asked]
+    whole = Card(key, lead.question, lead.answer, lead.chart, text.lead, notes, more, listed)
+    return [whole, *cards[1:]]
+
+
+def _asked(made: Sequence[Chart], shown: Sequence[str], text: Text) -> list[Chart]:
+    """The charts with a card of their own; where a parameter was chosen, its first sweep alone."""
+    found = [chart for chart in made if chart.kind in shown]
+    if text.parameter is None:
+        return found
+    first = next((chart for chart in found if chart.kind == "parameter"), None)
+    return [chart for chart in found if chart.kind != "parameter" or chart is first]
+
+
+# Tables
+
+
+def _tables(key: str, worlds: Sequence[WorldRuns], text: Text, results: Sequence[Results]) -> list[Table]:
+    found = [_regret(key, worlds, results), _pairs(key, worlds)]
     trends = tables.trends(worlds, text.parameter)
-    if trends:
-        found.append(
-            Table(
-                f"{name}-trends.csv",
-                "How regret grows with a parameter",
-                "The exponent b of mean regret ~ parameter^b over the worlds that differ in it alone. A dash where it "
-                "has none: some world's mean regret is 0, or the parameter is not positive.",
-                tables.TREND,
-                trends,
-            )
+    if any(tables.cell(row, "exponent") != "-" for row in trends):
+        title = "How regret grows with a parameter"
+        caption = (
+            f"{title}: the exponent b of mean regret ~ parameter^b over the worlds that differ in it alone."
         )
-    return found
+        found.append(Table(f"{key}-trends", title, "", caption, tables.TREND, trends))
+    return [table for table in found if table.rows]
+
+
+def _regret(key: str, worlds: Sequence[WorldRuns], results: Sequence[Results]) -> Table:
+    rows = tables.regret(worlds)
+    note = ""
+    if any(found.experiment.name == published.EXPERIMENT for found in results):
+        note = (
+            '"Published" is what the paper prints, from its own machine and its own draw of worlds; it leaves the '
+            "dimension, the reward and the width of the network open, so its standard deviations can be compared in "
+            "size only."
+        )
+    steps = sorted({world.horizon for world in worlds})
+    after = f"{steps[0]}" if len(steps) == 1 else f"{steps[0]} to {steps[-1]}"
+    title = f"Regret after {after} steps"
+    caption = f"{title}. {charts.REGRET} Brackets are 95% bootstrap intervals. {COLUMNS} {note}".rstrip()
+    return Table(f"{key}-regret", title, note, caption, tables.REGRET, rows)
+
+
+def _pairs(key: str, worlds: Sequence[WorldRuns]) -> Table:
+    pairs = tables.pairs(worlds)
+    first = next(iter(worlds[0].agents)) if len(pairs) > MANY_PAIRS else ""
+    only = f"Pairs of {first}; the CSV file has all {len(pairs)}." if first else ""
+    note = (
+        "Difference of regret, agent minus the one it is compared with: below 0 means it lost less. An interval that "
+        "contains 0 leaves open which is better."
+    )
+    title = "Agents compared on the same worlds with the same luck"
+    caption = f"{title}. {note} Brackets are 95% bootstrap intervals, for one comparison at a time."
+    return Table(f"{key}-pairs", title, only, caption, tables.PAIRS, pairs, first)

@@ -21,6 +21,15 @@ GREY = "#666666"
 
 COLORS = (BLUE, RED, GREEN, PINK, ORANGE, SKY, INK)
 
+LEVELS = (1.05, 1.5, 3.0, 10.0)
+"""Where the colours of the picture of who wins change: mean regret over the best agent's."""
+
+LEVEL_COLORS = (
+    *(("#08519c", "#ffffff"), ("#8cc0e3", "#000000"), ("#e4e7ea", "#000000"), ("#fdbe85", "#000000")),
+    ("#b63d00", "#ffffff"),
+)
+"""Ground and ink of each level, best first: blue to orange, which the colour-blind can tell apart."""
+
 # By the name of the line in plotly: what matplotlib calls it.
 LINES: dict[str, Any] = {
     "solid": "-",

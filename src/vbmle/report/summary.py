@@ -1,260 +1,123 @@
-"""What the records say, in plain words: who lost less, where, by how much, and how sure that is."""
+"""The three sentences of the first screen, and what to beware of."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from vbmle.report import published, statistics
-from vbmle.report.comparisons import SAME_REGRET
-from vbmle.report.tables import Row, text
-from vbmle.report.world_runs import Runs, WorldRuns
+from vbmle.report import charts_across, exploring, leaders
+from vbmle.report.exploring import PLAIN
+from vbmle.report.words import capital, count, interval, join, listed, named, percent
+from vbmle.report.world_runs import WorldRuns
 
-MOST_OF_REGRET = 0.9
-"""Share of the total regret that is called most of it."""
+NOTHING = "No trial is complete yet."
+RIVALS = ("UCLK", PLAIN)
+"""Whom the first agent is compared with on the first screen, where they are there."""
 
-FEW_WORLDS = 4
-"""Worlds up to which each is named with its numbers."""
-
-PLAIN = "maximum likelihood"
-"""The agent that does not explore."""
-
-KEY = (PLAIN, "UCLK")
-"""Whom the first agent is compared with on top of the page, where there are many."""
+FEW = 3
+"""Up to this many are named one by one."""
 
 
-def sentences(worlds: Sequence[WorldRuns], pairs: Sequence[Row]) -> list[str]:
-    """The summary of a section, most important first."""
+def top(worlds: Sequence[WorldRuns]) -> list[str]:
+    """Three sentences: who wins, by how much the first agent leads or lags, and whether exploration pays."""
     if not worlds:
-        return ["No trial is complete yet."]
-    others = _others(worlds, pairs)
-    compared = [_comparison(worlds, pairs, other, short=len(others) > FEW_WORLDS) for other in others]
-    warnings = [*_missing(worlds), *trouble(worlds)]
-    return [*_best(worlds, pairs), *compared, *warnings, _tails(worlds), _cost(worlds)]
-
-
-def headline(worlds: Sequence[WorldRuns], pairs: Sequence[Row]) -> list[str]:
-    """What the top of the page says of a section."""
-    if not worlds:
-        return ["No trial is complete yet."]
-    others = _others(worlds, pairs)
-    chosen = others if len(others) <= 2 else [other for other in KEY if other in others] or others[:1]
-    return [*_best(worlds, pairs), *(_comparison(worlds, pairs, other, short=True) for other in chosen)]
-
-
-def _others(worlds: Sequence[WorldRuns], pairs: Sequence[Row]) -> list[str]:
-    """Whom the first agent is compared with; baselines, which come last, first, and measures at the end."""
-    first, measures = next(iter(worlds[0].agents)), worlds[0].references
-    found = dict.fromkeys(str(row["against"]) for row in pairs if row["agent"] == first)
-    return sorted(reversed(found), key=lambda other: other in measures)
-
-
-def costs(worlds: Sequence[WorldRuns]) -> list[str]:
-    """What is said of a section that is about the cost of a step alone."""
-    agents = dict.fromkeys(agent for world in worlds for agent in world.agents)
-    told = [
-        _cost_range([(world, world.agents[agent]) for world in worlds if agent in world.agents], agent)
-        for agent in agents
-    ]
-    return told + trouble(worlds)
+        return [NOTHING]
+    told = [_best(worlds), _against(worlds), exploring.short(worlds) or _size(worlds)]
+    return [line for line in told if line]
 
 
 # Who is best
 
 
-def _best(worlds: Sequence[WorldRuns], pairs: Sequence[Row]) -> list[str]:
-    """In how many worlds each agent is among the best, and where the one that does not explore is."""
-    best = {world.label: among_the_best(world, pairs) for world in worlds}
-    counts: dict[str, int] = {}
-    for agents in best.values():
-        for agent in agents:
-            counts[agent] = counts.get(agent, 0) + 1
-    if max(len(world.agents) for world in worlds) < 2:
-        return []
-    order = sorted(counts, key=lambda agent: -counts[agent])
-    number = len(worlds)
-    told = _join([f"{agent} in {counts[agent]}" for agent in order]) + f" of {number} worlds"
-    if number == 1:
-        told = _join(order)
-    found = [f"Among the best, in that no other agent surely lost less: {told}."]
-    alone = [f"{agents[0]} in {label}" for label, agents in best.items() if len(agents) == 1]
-    if number > 1 and 0 < len(alone) <= 2 * FEW_WORLDS:
-        found[0] = f"{found[0][:-1]}; alone at the top: {_join(alone)}."
-    plain = [label for label, agents in best.items() if PLAIN in agents and len(agents) > 1]
-    if plain:
-        where = _join(plain) if len(plain) <= 2 * FEW_WORLDS else f"{len(plain)} of {_count(number, 'world')}"
-        found.append(
-            f"{_capital(PLAIN)}, which does not explore, is among the best in {where}: nothing there shows a need "
-            f"for exploration."
-        )
-    return found
+def _best(worlds: Sequence[WorldRuns]) -> str:
+    """In how many worlds each agent is among the best; with one world, by how much."""
+    if len(worlds) == 1:
+        return _best_of_one(worlds[0])
+    wins: dict[str, int] = {}
+    runs: dict[str, int] = {}
+    for world in worlds:
+        for label, place in leaders.places(world).items():
+            runs[label] = runs.get(label, 0) + 1
+            wins[label] = wins.get(label, 0) + (not place.sure)
+    ranked = sorted((label for label in leaders.order(worlds) if wins[label]), key=lambda label: -wins[label])
+    parts = [f"{named(label)} in {wins[label]} of {runs[label]}" for label in ranked[1:FEW]]
+    most = f"{named(ranked[0])} is among the best in {wins[ranked[0]]} of {count(runs[ranked[0]], 'world')}"
+    return f"{capital(join([most, *parts]))}." if len(parts) < 2 else f"{capital(most)}; {', '.join(parts)}."
 
 
-def among_the_best(world: WorldRuns, pairs: Sequence[Row]) -> list[str]:
-    """The agent with the least mean regret, and those that cannot be told apart from it by paired differences."""
-    agents = {label: runs for label, runs in world.agents.items() if label not in world.references}
-    if not agents:
-        return []
-    leader = min(agents, key=lambda label: float(agents[label].final.mean()))
-    surely: set[str] = set()
-    for row in pairs:
-        if row["world"] == world.label and leader in (row["agent"], row["against"]):
-            other = str(row["against"] if row["agent"] == leader else row["agent"])
-            if verdict(row) == (-1 if row["agent"] == leader else 1):
-                surely.add(other)
-    return [label for label in agents if label not in surely]
+def _best_of_one(world: WorldRuns) -> str:
+    places = leaders.places(world)
+    if not places:
+        return ""
+    best = next(place for place in places.values() if place.leads)
+    equal = [label for label, place in places.items() if not place.sure and not place.leads]
+    told = f"In {named(world.label)} {named(best.agent)} loses least, {interval(best.mean)}"
+    if not equal:
+        return f"{told}; every other agent surely loses more." if len(places) > 1 else f"{told}."
+    who = listed(equal) if len(equal) <= FEW else f"{len(equal)} others"
+    return f"{told}; {who} cannot be told apart from it."
 
 
 # One against another
 
 
-def _comparison(worlds: Sequence[WorldRuns], pairs: Sequence[Row], other: str, short: bool) -> str:
-    """The first agent against another one, over all worlds; `short` leaves out the numbers of trials."""
+def rival(worlds: Sequence[WorldRuns]) -> str | None:
+    """Whom the first agent is compared with: the paper's rival where it is there, otherwise the best of the others."""
     first = next(iter(worlds[0].agents))
-    rows = [row for row in pairs if row["agent"] == first and row["against"] == other]
-    most = 2 if short else FEW_WORLDS
-    parts = []
-    for sign, winner in ((-1, first), (1, other)):
-        won = [row for row in rows if verdict(row) == sign]
-        if len(won) > most:
-            parts.append(f"{winner} lost less in {len(won)} of {_count(len(rows), 'world')}, {_range(won)}")
-        parts += [
-            f"{winner} lost less in {row['world']}, {_by(row, short)}" for row in won if len(won) <= most
-        ]
-    equal = [str(row["world"]) for row in rows if verdict(row) == 0]
-    if equal:
-        where = _join(equal) if len(equal) <= FEW_WORLDS else f"{len(equal)} of {len(rows)} worlds"
-        parts.append(f"they cannot be told apart in {where}")
-    return f"{first} against {other}: {'; '.join(parts)}."
+    others = {label for world in worlds if first in world.agents for label in world.agents} - {first}
+    found = [label for label in (*RIVALS, *leaders.order(worlds)) if label in others]
+    return found[0] if found else None
 
 
-def verdict(row: Row) -> int:
-    """-1 if the agent lost less than the other, 1 if more, 0 if the interval contains 0."""
-    low, high = row["difference_low"], row["difference_high"]
-    assert isinstance(low, float)
-    assert isinstance(high, float)
-    return 1 if low > 0.0 else -1 if high < 0.0 else 0
+def _against(worlds: Sequence[WorldRuns]) -> str:
+    """The first agent against its rival, over all worlds that have both."""
+    first, other = next(iter(worlds[0].agents)), rival(worlds)
+    both = [w for w in worlds if other and {first, other} <= set(w.agents) and len(w.shared(first, other))]
+    if not both or other is None:
+        return ""
+    found = charts_across.likelier(both, first, other)
+    told = f"{capital(named(first))} loses less than {named(other)}"
+    return f"{told} in {percent(found)} of paired runs, ties counted half."
 
 
-def _by(row: Row, short: bool) -> str:
-    ends = sorted(abs(float(row[key] or 0.0)) for key in ("difference_low", "difference_high"))
-    less, more = (row["less"], row["more"]) if verdict(row) < 0 else (row["more"], row["less"])
-    trials = f"; less in {less} of {row['trials']} trials, more in {more}, the same in {row['same']}"
-    return (
-        f"by {_short(abs(float(row['difference'] or 0.0)))} on average (95% interval {_short(ends[0])} to "
-        f"{_short(ends[1])}{'' if short else trials})"
-    )
-
-
-def _range(rows: Sequence[Row]) -> str:
-    """From the smallest to the largest mean difference."""
-    ordered = sorted(rows, key=lambda row: abs(float(row["difference"] or 0.0)))
-    least, most = (
-        f"{_short(abs(float(row['difference'] or 0.0)))} in {row['world']}"
-        for row in (ordered[0], ordered[-1])
-    )
-    return f"by {least} to {most} on average (every 95% interval excludes 0)"
+def _size(worlds: Sequence[WorldRuns]) -> str:
+    trials, steps = sorted({w.planned for w in worlds}), sorted({w.horizon for w in worlds})
+    ends = [
+        f"{numbers[0]}" if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]}"
+        for numbers in (trials, steps)
+    ]
+    return f"Every agent ran {ends[0]} trials of {ends[1]} steps in each of {count(len(worlds), 'world')}."
 
 
 # What to beware of
 
 
-def _missing(worlds: Sequence[WorldRuns]) -> list[str]:
-    """A warning where agents have not finished the same trials."""
+def warnings(worlds: Sequence[WorldRuns]) -> list[str]:
+    """Trials that are missing, and decisions that did not end as they should."""
     lacking = [
-        f"{agent} in {world.label} ({len(runs.trials)} of {world.expected(agent)})"
+        f"{named(agent)} in {named(world.label)} ({len(runs.trials)} of {world.expected(agent)})"
         for world in worlds
         for agent, runs in world.agents.items()
         if len(runs.trials) < world.expected(agent)
     ]
-    if not lacking:
-        return []
-    if len(lacking) > 2 * FEW_WORLDS:
-        lacking = [*lacking[: 2 * FEW_WORLDS], f"{len(lacking) - 2 * FEW_WORLDS} more"]
-    return [f"Trials are missing: {_join(lacking)}. Only paired differences compare like with like there."]
-
-
-def trouble(worlds: Sequence[WorldRuns]) -> list[str]:
-    """One sentence about decisions that did not end as they should, where there were any."""
-    found = [
-        f"{agent} in {world.label} ({runs.trouble} in {_steps(world, runs)} steps)"
+    troubled = [
+        f"{named(agent)} in {named(world.label)} ({runs.trouble} in {len(runs.trials) * world.horizon} steps)"
         for world in worlds
         for agent, runs in world.agents.items()
         if runs.trouble
     ]
-    if not found:
-        return []
-    if len(found) > 2 * FEW_WORLDS:
-        found = [*found[: 2 * FEW_WORLDS], f"{len(found) - 2 * FEW_WORLDS} more"]
-    return [
-        "Some decisions were in trouble (the solver did not converge, its certificate was not closed, or the "
-        f"confidence set was empty): {_join(found)}."
-    ]
+    told = []
+    if lacking:
+        told.append(
+            f"Trials are missing: {_some(lacking)}. Only paired differences compare like with like there."
+        )
+    if troubled:
+        told.append(
+            "Some decisions were in trouble (the solver did not converge, its certificate was not closed, or the "
+            f"confidence set was empty): {_some(troubled)}."
+        )
+    return told
 
 
-def _steps(world: WorldRuns, runs: Runs) -> int:
-    return len(runs.trials) * world.horizon
-
-
-def _tails(worlds: Sequence[WorldRuns]) -> str:
-    """How many worlds make the mean of the first agent."""
-    first = next(iter(worlds[0].agents))
-    here = [world for world in worlds if first in world.agents]
-    parts = [f"in {world.label} {_tail(world.agents[first])}" for world in here]
-    if len(here) > FEW_WORLDS:
-        lost = [loss for world in here for loss in world.agents[first].final]
-        parts = [f"lost nothing in {sum(loss < SAME_REGRET for loss in lost)} of all {len(lost)} trials"]
-    return f"Look at medians and dots, not at means alone. {first}: {'; '.join(parts)}."
-
-
-def _tail(runs: Runs) -> str:
-    count = len(runs.final)
-    nothing = int((runs.final < SAME_REGRET).sum())
-    if nothing == count:
-        return f"lost nothing in all {count} trials"
-    most = 1 + next(
-        n for n in range(count) if statistics.share_of_largest(runs.final, n + 1) >= MOST_OF_REGRET
-    )
-    return f"lost nothing in {nothing} of {count} trials, and {most} made {MOST_OF_REGRET:.0%} of its loss"
-
-
-def _cost(worlds: Sequence[WorldRuns]) -> str:
-    """Time per step of the first agent beside the published one."""
-    first = next(iter(worlds[0].agents))
-    here = [(world, world.agents[first]) for world in worlds if first in world.agents]
-    if len(here) > FEW_WORLDS:
-        return _cost_range(here, first)
-    parts, compared = [], False
-    for world, runs in here:
-        printed = published.of_world(world.experiment, world.label).get(first)
-        compared = compared or printed is not None
-        theirs = f" (the paper: {printed.seconds_per_step} s)" if printed else ""
-        parts.append(f"{_milliseconds(runs)} in {world.label}{theirs}")
-    note = " The paper's figures come from other hardware and software." if compared else ""
-    return f"A step of {first} took {_join(parts)}.{note}"
-
-
-def _cost_range(runs: Sequence[tuple[WorldRuns, Runs]], agent: str) -> str:
-    ordered = sorted(runs, key=lambda pair: float(pair[1].seconds_per_step.mean()))
-    ends = [f"{_milliseconds(found)} in {world.label}" for world, found in (ordered[0], ordered[-1])]
-    return f"A step of {agent} took from {ends[0]} to {ends[1]}."
-
-
-def _milliseconds(runs: Runs) -> str:
-    return f"{_short(1e3 * float(runs.seconds_per_step.mean()))} ms"
-
-
-def _short(value: float) -> str:
-    """Two significant digits."""
-    return text(float(f"{value:.1e}")).rstrip("0").rstrip(".") if 0 < value < 10 else f"{value:.0f}"
-
-
-def _count(number: int, word: str) -> str:
-    return f"{number} {word}{'' if number == 1 else 's'}"
-
-
-def _join(parts: Sequence[str]) -> str:
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
-
-
-def _capital(sentence: str) -> str:
-    return sentence[:1].upper() + sentence[1:]
+def _some(parts: Sequence[str]) -> str:
+    most = 2 * FEW
+    return join(parts if len(parts) <= most else [*parts[:most], f"{len(parts) - most} more"])

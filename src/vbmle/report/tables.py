@@ -1,4 +1,4 @@
-"""Tables: as data, as CSV, and on the terminal."""
+"""Tables: as data, as CSV, and on the terminal; latex.py and table_pictures.py have their other forms."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from itertools import combinations
 from pathlib import Path
 
 from vbmle.common.files import harmless
-from vbmle.report import comparisons, published, statistics, world_runs
+from vbmle.report import comparisons, leaders, published, statistics, world_runs
 from vbmle.report.comparisons import SAME_REGRET
 from vbmle.report.world_runs import Runs, WorldRuns
 
@@ -23,11 +23,16 @@ REGRET = {
     "trials": "trials",
     "mean": "mean",
     "mean_interval": "95% interval",
+    "ratio": "times the best",
+    "behind": "behind the best",
+    "behind_interval": "95% interval",
     "std": "std",
     "median": "median",
     "median_interval": "95% interval",
     "iqm": "IQM",
     "iqm_interval": "95% interval",
+    "exponent": "growth exponent",
+    "exponent_interval": "95% interval",
     "seconds_per_step": "s/step",
     "trouble": "decisions in trouble",
     "published_std": "published std (t=500)",
@@ -46,14 +51,6 @@ PAIRS = {
     "improvement": "P(loses less)",
     "improvement_interval": "95% interval",
 }
-GROWTH = {
-    "world": "world",
-    "agent": "agent",
-    "exponent": "growth exponent",
-    "exponent_interval": "95% interval",
-    "from_step": "from step",
-    "to_step": "to step",
-}
 TREND = {
     "parameter": "parameter",
     "worlds": "worlds",
@@ -64,35 +61,51 @@ TREND = {
 WIDE_TERMINAL = 110
 """Columns of a terminal that shows every column of a table."""
 
-DISPENSABLE = ("trials", "mean_interval", "difference_interval", "median_interval", "iqm_interval")
+DISPENSABLE = ("trials", "mean_interval", "difference_interval", "ratio", "behind", "exponent")
+"""What a narrow terminal does without."""
 
 
 def regret(worlds: Sequence[WorldRuns]) -> list[Row]:
-    """Regret after the last step and time per step, beside what the paper prints.
-
-    The column of decisions in trouble is there only where some were.
-    """
+    """Regret after the last step, how far behind the best, growth and time per step, beside what the paper prints."""
     rows = []
     for world in worlds:
         printed = published.of_world(world.experiment, world.label)
-        rows += [_regret_row(world.label, agent, runs, printed) for agent, runs in world.agents.items()]
+        places = leaders.places(world)
+        for agent, runs in world.agents.items():
+            rows.append(_regret_row(world.label, agent, runs, places.get(agent), printed))
         others = [agent for agent in printed if agent not in world.agents]
         rows += [_published_row(world.label, agent, printed) for agent in others]
-    if not any(row["trouble"] for row in rows):
-        return [{key: value for key, value in row.items() if key != "trouble"} for row in rows]
     return rows
 
 
-def _regret_row(world: str, agent: str, runs: Runs, printed: Mapping[str, published.Published]) -> Row:
-    return _published_row(world, agent, printed) | {
+def labels(worlds: Sequence[WorldRuns]) -> list[Row]:
+    """World and agent of every row of `regret`, in its order."""
+    found: list[Row] = []
+    for world in worlds:
+        printed = published.of_world(world.experiment, world.label)
+        agents = dict.fromkeys([*world.agents, *printed])
+        found += [{"world": world.label, "agent": agent} for agent in agents]
+    return found
+
+
+def _regret_row(
+    world: str,
+    agent: str,
+    runs: Runs,
+    place: leaders.Place | None,
+    printed: Mapping[str, published.Published],
+) -> Row:
+    row = _published_row(world, agent, printed) | {
         "trials": len(runs.trials),
         **_interval("mean", statistics.mean_interval(runs.final)),
         "std": statistics.std(runs.final),
         **_interval("median", statistics.median_interval(runs.final)),
         **_interval("iqm", statistics.iqm_interval(runs.final)),
+        **_interval("exponent", comparisons.growth(runs.steps, runs.regret)),
         "seconds_per_step": float(runs.seconds_per_step.mean()),
-        "trouble": runs.trouble,
+        "trouble": runs.trouble or None,
     }
+    return row | {"ratio": place.ratio, **_interval("behind", place.behind)} if place else row
 
 
 def _interval(name: str, found: statistics.Interval) -> Row:
@@ -101,10 +114,12 @@ def _interval(name: str, found: statistics.Interval) -> Row:
 
 def _published_row(world: str, agent: str, printed: Mapping[str, published.Published]) -> Row:
     figures = printed.get(agent, published.Published(None, None))
-    empty = [f"{name}{end}" for name in ("mean", "median", "iqm") for end in ("", "_low", "_high")]
+    empty: list[str] = []
+    for name in ("mean", "ratio", "behind", "std", "median", "iqm", "exponent"):
+        empty += [name] if name in ("ratio", "std") else [name, f"{name}_low", f"{name}_high"]
     return {
         **{"world": world, "agent": agent, "trials": None},
-        **dict.fromkeys([*empty[:3], "std", *empty[3:], "seconds_per_step", "trouble"]),
+        **dict.fromkeys([*empty, "seconds_per_step", "trouble"]),
         "published_std": figures.std,
         "published_seconds_per_step": figures.seconds_per_step,
     }
@@ -135,18 +150,6 @@ def _difference(world: WorldRuns, one: str, two: str) -> Row:
     }
 
 
-def growth(worlds: Sequence[WorldRuns]) -> list[Row]:
-    """The exponent of regret in t, for every world and agent."""
-    rows: list[Row] = []
-    for world in worlds:
-        for agent, runs in world.agents.items():
-            last = int(runs.steps[-1])
-            labels: Row = {"world": world.label, "agent": agent}
-            found = _interval("exponent", comparisons.growth(runs.steps, runs.regret))
-            rows.append(labels | found | {"from_step": math.ceil(math.sqrt(last)), "to_step": last})
-    return rows
-
-
 def trends(worlds: Sequence[WorldRuns], parameter: str | None = None) -> list[Row]:
     """The exponent of mean final regret in each parameter that was varied alone, for every agent."""
     rows: list[Row] = []
@@ -164,12 +167,17 @@ def trends(worlds: Sequence[WorldRuns], parameter: str | None = None) -> list[Ro
 
 
 def write(rows: Sequence[Row], path: Path) -> None:
-    """Rows as CSV, numbers in full; an empty field where there is none."""
+    """Rows as CSV, numbers in full; an empty field where there is none. Columns without any value are left out."""
     path.parent.mkdir(parents=True, exist_ok=True)
+    columns = [key for key in rows[0] if any(_known(row.get(key)) for row in rows)] if rows else ["world"]
     with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, list(rows[0]) if rows else ["world"])
+        writer = csv.DictWriter(file, columns, extrasaction="ignore")
         writer.writeheader()
         writer.writerows({name: harmless(cell) for name, cell in row.items()} for row in rows)
+
+
+def _known(value: Value) -> bool:
+    return value not in (None, "") and not (isinstance(value, float) and math.isnan(value))
 
 
 def text(value: Value) -> str:
@@ -188,15 +196,16 @@ def cell(row: Row, column: str) -> str:
     """What is shown of a row in a column."""
     name = column.removesuffix("_interval")
     if name == column:
-        return text(row[column])
-    low, high = text(row[f"{name}_low"]), text(row[f"{name}_high"])
+        return text(row.get(column))
+    low, high = text(row.get(f"{name}_low")), text(row.get(f"{name}_high"))
     return low if low == high == "-" else f"{low} to {high}"
 
 
 def present(headings: Mapping[str, str], rows: Sequence[Row]) -> dict[str, str]:
-    """The headings of the columns that the rows have."""
-    known = set(rows[0]) if rows else set(headings)
-    return {key: text for key, text in headings.items() if key in known or key.endswith("_interval")}
+    """The headings of the columns that have a value in some row."""
+    return {
+        key: text for key, text in headings.items() if any(cell(row, key) not in ("-", "") for row in rows)
+    }
 
 
 def show(rows: Sequence[Row], headings: Mapping[str, str], title: str) -> None:
@@ -213,7 +222,12 @@ def show(rows: Sequence[Row], headings: Mapping[str, str], title: str) -> None:
         console = Console(width=WIDE_TERMINAL + 60)
     narrow = console.width < WIDE_TERMINAL
     left_out = {"world", *DISPENSABLE} if narrow else {"world"}
-    left_out |= {"median_interval", "iqm_interval"}  # for the page, which is wider
+    left_out |= {
+        "median_interval",
+        "iqm_interval",
+        "behind_interval",
+        "exponent_interval",
+    }  # the page is wider
     shown = {key: text for key, text in present(headings, rows).items() if key not in left_out}
     table = Table(title=title, box=SIMPLE_HEAD, pad_edge=False, padding=(0, 0 if narrow else 1, 0, 0))
     for key, heading in shown.items():

@@ -13,6 +13,7 @@ import numpy as np
 from vbmle.common.validation import Floats, Ints
 from vbmle.experiments.spec import Choice, Experiment
 from vbmle.experiments.store import Record, Results
+from vbmle.report.statistics import Interval, mean_interval
 
 REFERENCES = ("Oracle", "Random")
 """Agents that are there to be measured by, not to win."""
@@ -99,6 +100,12 @@ class WorldRuns:
         """The numbers a reader needs to place the world."""
         return "S = {states}, A = {actions}, d = {dimension}".format(**self.facts)
 
+    @property
+    def scale(self) -> float:
+        """What regret here is measured by: the mean of Random where it was run, otherwise of the worst agent."""
+        means = {agent: float(runs.final.mean()) for agent, runs in self.agents.items()}
+        return next((mean for agent, mean in means.items() if agent.lower() == "random"), max(means.values()))
+
     def shared(self, one: str, two: str) -> Ints:
         """The trials that both agents have finished."""
         return np.intersect1d(self.agents[one].trials, self.agents[two].trials)
@@ -107,6 +114,11 @@ class WorldRuns:
         """What both lost in the trials that both have finished."""
         shared = self.shared(one, two)
         return self.agents[one].at(shared), self.agents[two].at(shared)
+
+    def lead(self, one: str, two: str) -> Interval:
+        """Regret of one minus that of the other, in the trials that both have: below 0, the one lost less."""
+        lost, theirs = self.paired(one, two)
+        return mean_interval(lost - theirs)
 
 
 def by_world(results: Results) -> list[WorldRuns]:
@@ -195,9 +207,9 @@ def sweeps(worlds: Sequence[WorldRuns], parameter: str | None = None) -> list[Sw
         for world, choice in made:
             if _number(choice.settings.get(name)):
                 rest = {key: value for key, value in choice.settings.items() if key != name}
-                groups.setdefault(json.dumps([choice.name, rest], sort_keys=True, default=str), []).append(
-                    world
-                )
+                groups.setdefault(
+                    json.dumps([world.experiment, choice.name, rest], sort_keys=True, default=str), []
+                ).append(world)
         found += [_sweep(name, group) for group in groups.values()]
     return [sweep for sweep in found if len(set(sweep.values.tolist())) > 1]
 

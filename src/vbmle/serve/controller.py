@@ -71,7 +71,6 @@ class Controller:
         self.insights = Insights(self.solves, self.outcomes, pools.insight, pools.turn)
         self.solves.on_policy = self.insights.refresh
         self.duplicates = 0
-        self._pool = pools.solves
         self._flying: dict[tuple[str, str], Entry] = {}  # appended, and not known to be on disk
         self._ranks: tuple[Policy, Floats | None] | None = None
         self._deadlines = {
@@ -162,9 +161,8 @@ class Controller:
         )
 
     async def _rank(self, policy: Policy) -> None:
-        """Find out how good actions are that the policy does not play; a plan, so not in this thread."""
-        future = self._pool.submit(preferences, self.outcomes.mdp, policy)
-        self._ranks = (policy, await asyncio.wrap_future(future))
+        """Find out how good actions are that the policy does not play; a plan, so in a thread, and not after solves."""
+        self._ranks = (policy, await asyncio.to_thread(preferences, self.outcomes.mdp, policy))
 
     async def observe(self, observations: Sequence[Observation], many: bool = False) -> ObservationAnswer:
         """Record outcomes, all or none. Those known already are ignored, those that contradict are refused."""

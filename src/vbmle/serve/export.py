@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 from vbmle.serve.events import Cancelled, Decided, Entry, Expired, Observed, decision_id
 from vbmle.serve.outcomes import Outcomes
 
 
-def write(path: Path, entries: Iterable[Entry], outcomes: Outcomes) -> None:
-    """Write the table of a log."""
+def parquet(entries: Iterable[Entry], outcomes: Outcomes) -> bytes:
+    """The table of a log, as a file."""
     import polars
 
     table = polars.DataFrame(list(rows(entries, outcomes).values()), schema=schema(), orient="row")
-    table.write_parquet(path)
+    content = io.BytesIO()
+    table.write_parquet(content)
+    return content.getvalue()
 
 
 def schema() -> dict[str, Any]:

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import re
-import tempfile
 from collections.abc import Awaitable, Callable
-from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
-from starlette.background import BackgroundTask
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import FileResponse, Response, StreamingResponse
+from starlette.responses import Response, StreamingResponse
 
 from vbmle.experiments import InputError
 from vbmle.serve import bodies, export, status, stream
@@ -21,6 +18,7 @@ from vbmle.serve.controller import Controller
 from vbmle.serve.counterfactual import Replay, replay
 from vbmle.serve.event_log import StorageError
 from vbmle.serve.metrics import Metrics
+from vbmle.serve.outcomes import Outcomes
 from vbmle.serve.refusals import BadInput, NotFound, Refusal
 from vbmle.serve.service import Service
 
@@ -163,22 +161,16 @@ class Api:
 
     async def export(self, request: Request) -> Response:
         controller = self._loop(request)
-        folder = tempfile.TemporaryDirectory(prefix="vbmle-")
-        path = Path(folder.name) / "export.parquet"
-        await self.service.beside(_export, path, self.service, controller)
-        return FileResponse(
-            path,
-            media_type="application/vnd.apache.parquet",
-            filename=f"{controller.name}.parquet",
-            background=BackgroundTask(folder.cleanup),
-        )
+        content = await self.service.beside(_export, self.service, controller)
+        name = {"content-disposition": f'attachment; filename="{controller.name}.parquet"'}
+        return Response(content, headers=name, media_type="application/vnd.apache.parquet")
 
     def _loop(self, request: Request) -> Controller:
         return self.service.loop(request.path_params["loop"])
 
 
-def _export(path: Path, service: Service, controller: Controller) -> None:
-    export.write(path, service.log.read(controller.name), type(controller.outcomes)(controller.outcomes.mdp))
+def _export(service: Service, controller: Controller) -> bytes:
+    return export.parquet(service.log.read(controller.name), Outcomes(controller.outcomes.mdp))
 
 
 def _name(request: Request, kind: str) -> str:

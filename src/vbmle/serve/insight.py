@@ -99,7 +99,6 @@ class Insights:
 
     def __init__(self, solves: Solves, outcomes: Outcomes, pool: Executor, turn: asyncio.Lock) -> None:
         self.latest: Insight | None = None
-        self.on_change: Callable[[], None] = lambda: None
         self._solves, self._outcomes, self._pool, self._turn = solves, outcomes, pool, turn
         self._task: asyncio.Task[None] | None = None
 
@@ -116,14 +115,15 @@ class Insights:
             self._task = asyncio.get_running_loop().create_task(self._look())
 
     async def _look(self) -> None:
+        copy = (
+            await self._solves.copy()
+        )  # before its turn: a loop that solves for long keeps no other waiting
+        if copy is None:
+            return
         async with self._turn:
-            copy = await self._solves.copy()
-            if copy is None:
-                return
             began = perf_counter()
             arguments = (copy, self._solves.learner.agent.__class__, self._outcomes)
             self.latest = await asyncio.wrap_future(self._pool.submit(look, *arguments))
-            self.on_change()
             await asyncio.sleep((perf_counter() - began) * (1.0 / SHARE - 1.0))
         if self._solves.policy.version != self.latest.policy_version:
             asyncio.get_running_loop().call_soon(self.refresh)

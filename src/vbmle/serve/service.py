@@ -97,7 +97,7 @@ class Service:
     async def put_model(self, name: str, npz: bytes) -> tuple[ModelAnswer, bool]:
         """Keep a model; the same again changes nothing. Also says whether it is new."""
         try:
-            mdp = await self.in_pool(from_npz_bytes, npz, LinearMixtureMDP.load)
+            mdp = await self.in_thread(from_npz_bytes, npz, LinearMixtureMDP.load)
         except (*UNREADABLE, IndexError, ArithmeticError, MemoryError) as error:
             text = " ".join(str(error).split(": ", 1)[-1].split())  # without the name of a temporary file
             raise BadInput(
@@ -127,8 +127,7 @@ class Service:
                 self._require_same(name, request, known)
                 return self._answer(known), False
             mdp = await self._mdp(request.model)
-            agent = request.agent or await self.in_pool(recommended_name, mdp)
-            learner = await self.in_pool(self._fresh, mdp, agent, request.settings)
+            agent, learner = await self.in_thread(self._fresh, mdp, request.agent, request.settings)
             self._require_steady()  # while the agent was made, a write may have failed
             state = LoopState(name)
             created = Created(
@@ -146,9 +145,10 @@ class Service:
             return self._answer(self.loops[name]), True
 
     @staticmethod
-    def _fresh(mdp: LinearMixtureMDP, agent: str, settings: dict[str, Any]) -> Learner:
+    def _fresh(mdp: LinearMixtureMDP, named: str | None, settings: dict[str, Any]) -> tuple[str, Learner]:
         try:
-            return Learner.fresh(mdp, agent, settings)
+            agent = named or recommended_name(mdp)
+            return agent, Learner.fresh(mdp, agent, settings)
         except InputError as error:
             raise BadInput(str(error)) from error
 
@@ -182,7 +182,7 @@ class Service:
         if name not in self._mdps:
             npz = self.log.model(name)
             assert npz is not None
-            self._mdps[name] = await self.in_pool(from_npz_bytes, npz, LinearMixtureMDP.load)
+            self._mdps[name] = await self.in_thread(from_npz_bytes, npz, LinearMixtureMDP.load)
         return self._mdps[name]
 
     def _controller(self, state: LoopState, learner: Learner) -> Controller:
@@ -196,13 +196,13 @@ class Service:
         assert created is not None
         assert isinstance(created.event, Created)
         mdp = await self._mdp(created.event.model)
-        state, learner = await self.in_pool(restore, self.log, name, mdp, say)
+        state, learner = await self.in_thread(restore, self.log, name, mdp, say)
         self.loops[name] = self._controller(state, learner)
         self.loops[name].insights.refresh()  # an alarm that rang before rings again, unasked
 
-    async def in_pool(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Run what takes long beside the event loop."""
-        return await asyncio.wrap_future(self._pools.solves.submit(function, *arguments))
+    async def in_thread(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Run what someone waits for beside the event loop, and without waiting for solves."""
+        return await asyncio.to_thread(function, *arguments)
 
     async def beside(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Run what takes long and can wait, such as a replay, without keeping agents from learning."""

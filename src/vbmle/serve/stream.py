@@ -22,7 +22,7 @@ async def follow(service: Service, loop: str, after: int, follow: bool) -> Async
     """The events of a loop after a number; with `follow` for as long as the client listens."""
     yield b": the events of a loop, each with its number\n\n"
     while True:
-        entries = await service.in_pool(_some, service, loop, after)
+        entries = await service.in_thread(_some, service, loop, after)
         if entries:
             after = entries[-1].seq
             yield b"".join(frame(entry) for entry in entries)

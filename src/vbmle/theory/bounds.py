@@ -126,7 +126,7 @@ def beta(t: ArrayLike, d: int, ridge: float, p_min: float, L: float, delta: floa
 
 
 def beta_prime(t: ArrayLike, d: int, ridge: float, p_min: float, L: float, delta: float) -> Floats:
-    """beta'_t, (77): bounds <grad l_t(theta_MLE), theta_MLE - theta*> with probability 1 - delta at each t.
+    """beta'_t, (77): bounds `<grad l_t(theta_MLE), theta_MLE - theta*>` with probability 1 - delta at each t.
 
     Parameters
     ----------

@@ -1,12 +1,12 @@
-"""The paper's martingale, made a confidence set that needs no p_min.
+"""The paper's martingale, turned into a confidence set that needs no p_min.
 
-Lemma 4: L_t(theta_MLE_{t-1}) prod exp(-z_i) is a martingale. What it comes to is the likelihood ratio of a
-predictor who says p(.|s_i,a_i; theta_i) with the theta_i of the past, here the (ridge-penalised) maximum-likelihood
+Lemma 4: L_t(theta_MLE_{t-1}) prod exp(-z_i) is a martingale. It equals the likelihood ratio of a
+predictor that uses p(.|s_i,a_i; theta_i) with the theta_i of the past, here the (ridge-penalised) maximum-likelihood
 estimate mixed with 1/(i+1) of the interior point of P, so that nothing possible has probability 0:
 
     q_t / L_t(theta*) = prod_{i<t} p(s_{i+1}; theta_i) / p(s_{i+1}; theta*)     has mean 1,
 
-so {theta in P: l_t(theta) >= log q_t - log(1/delta)} has theta* in it at all times at once with probability at least
+so {theta in P: l_t(theta) >= log q_t - log(1/delta)} contains theta* at all times at once with probability at least
 1 - delta (Ville). It is smaller than the set of `likelihood_set`, which needs counts alone, and costs one solve a step.
 """
 
@@ -67,9 +67,9 @@ class Prequential:
         self._solver.climb(make_objective(self.counts, self._ridge))
 
     def set(self, delta: float = 0.1) -> LikelihoodSet:
-        """The thetas that are left, at confidence 1 - delta."""
+        """The thetas that are not ruled out, at confidence 1 - delta."""
         return LikelihoodSet(self.counts, self.log_q - float(np.log(1.0 / fraction("delta", delta))))
 
     def confidence(self, policy: ArrayLike, delta: float = 0.1, state: int | None = None) -> Confidence:
-        """What the set proves of V* and of a policy."""
+        """What the set proves about V* and about a policy."""
         return certify(self.set(delta), policy, delta, state)

@@ -62,7 +62,7 @@ class Trace:
     log_max_ratio : (T,) array
         The same for max_theta L_t(theta), a submartingale.
     slope : (T,) array
-        <grad l_t(theta_MLE), theta_MLE - theta*>.
+        `<grad l_t(theta_MLE), theta_MLE - theta*>`.
     slope_bound : (T,) array
         beta'_t.
     norms : (T,) array

@@ -252,9 +252,9 @@ def _same_space(envs: list[Any]) -> tuple[list[gymnasium_tables.Table], Floats]:
             ("actions", len(other[0]), len(table[0])),
         ):
             if here != wanted:
-                raise ValueError(f"env[{k}] has {here} {what}, but env[0] has {wanted}; they need the same")
+                raise ValueError(f"env[{k}] has {here} {what}, but env[0] has {wanted}; they must match")
         if not np.allclose(first, initial, rtol=0.0, atol=1e-9):
-            raise ValueError(f"env[{k}] starts in other states than env[0]; they need the same first states")
+            raise ValueError(f"env[{k}] starts in other states than env[0]; their first states must match")
     return [table for table, _ in read], initial
 
 

@@ -6,8 +6,8 @@ not hold is lost. An order placed in the morning arrives the next morning (lead 
 
     x' = x - min(x, D) + q,      q = min(a * lot, capacity - x).
 
-Sales min(x, D) = x + q - x' can be read off the shelf, lost sales cannot: **demand is censored**. Who stocks for
-quiet days sells out early on busy ones and hardly learns how busy they were; stocking more is what teaches.
+Sales min(x, D) = x + q - x' can be read off the shelf, lost sales cannot: **demand is censored**. A shop that
+stocks for quiet days sells out early on busy ones and learns little about how busy they were; stocking more teaches.
 
 Money, in euros: price 8 per unit sold, order 4 + 2 per unit, holding 1 per unit left in the evening. (Puterman
 1994, "Markov Decision Processes", section 3.2.2: K = 4, c(u) = 2u, h(u) = u, f(u) = 8u; there demand is known

@@ -1,6 +1,6 @@
 """What states, actions and rewards of a world stand for: what a picture needs beside the numbers.
 
-A world that says nothing is drawn as a graph. Others lay their states out in panels, each a two-dimensional
+A world without labels is drawn as a graph. Others lay their states out in panels, each a two-dimensional
 array of state numbers (-1 where there is none): a grid to walk on, a map of two quantities, or, with a single
 row, a curve over one quantity.
 """

@@ -86,7 +86,7 @@ def hazard(shape: float, scale: float, ages: int) -> Floats:
 
 
 def _moves(fails: Floats) -> sparse.csr_array:
-    """The base model of one cause, (S*A, S): a new machine in the place of a replaced or failed one runs its week."""
+    """The base model of one cause, (S*A, S): a new machine replaces a replaced or failed one and runs its week."""
     ages = len(fails)
     moves = sparse.lil_array((2 * (ages + 1), ages + 1))
     for age in range(ages):

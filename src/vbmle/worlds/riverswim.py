@@ -7,7 +7,7 @@ States 0 .. n-1 lie along a river; swimming left (action 0) always works, swimmi
     right end      stay .6,     back .4
 
 Reward 5/1000 for swimming left at the left end, 1 for swimming right at the right end, 0 elsewhere. An
-episode-free chain that starts at the left end: who never insists never sees the large reward.
+episode-free chain that starts at the left end: an agent that does not persist never sees the large reward.
 (Strehl and Littman 2008, with the numbers of Osband, Russo and Van Roy 2013.)
 """
 

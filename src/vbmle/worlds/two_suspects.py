@@ -12,7 +12,7 @@ agree on it: the control that is optimal for the wrong one makes both look alike
 risky. Each luck multiplies the likelihood ratio of the first to the second by chance/(1 - chance), and each misfortune
 divides it by that, so the ratio is above, at or below 1 as X = lucks - misfortunes is. It plays risky while X >= 0 (at
 a tie it keeps the candidate in force), and at X = -1, if that ever comes, it changes to the second candidate, plays
-safe, learns nothing more, and stays there for ever. X is a walk that goes up with probability chance: from 0 it
+safe, learns nothing more, and stays there from then on. X is a walk that goes up with probability chance: from 0 it
 ever reaches -1 with probability (1 - chance)/chance (the gambler's ruin).
 
 **Why the value bias does not stick**, if alpha(t) grows without bound: at X = -m the second candidate is ahead by

@@ -9,9 +9,10 @@ from sweeps import fake
 
 from vbmle.experiments import catalogue
 from vbmle.experiments.spec import Experiment
-from vbmle.experiments.store import Store
+from vbmle.experiments.store import Store, load
 from vbmle.experiments.suites import compare
 from vbmle.experiments.suites.compare import AGENTS, FULL, SUFFIX, WORLDS, Size
+from vbmle.report import charts_tuned, world_runs
 from vbmle.report.pages import compare_page as report
 from vbmle.report.statistics import Interval
 
@@ -93,7 +94,12 @@ def test_what_is_said_of_known_records(tmp_path: Path):
     for _, worlds in WORLDS.values():
         for label in worlds:
             assert f"**{label}**" in page
-    assert len(list((tmp_path / "figures").glob("comparison-*.png"))) == 6
-    assert len(list((tmp_path / "figures").glob("comparison-*.pdf"))) == 6
+    runs = world_runs.by_world(load(tmp_path)[0])
+    drawn = charts_tuned.build(runs, "compare")
+    assert drawn is not None
+    rows = {(line.agent, line.faint): float(line.x[0]) for line in drawn.panels[0].series}
+    untuned, tuned = (runs[0].agents[label].final.mean() for label in ("UCLK", "UCLK" + SUFFIX))
+    assert (rows["UCLK", True], rows["UCLK", False]) == (untuned, tuned)
+    assert drawn.panels[0].series[0].agent == "UCLK"  # tuned, it lost least
     table = (tmp_path / "tables" / "comparison.csv").read_text().splitlines()
     assert len(table) == 1 + 6 * len(AGENTS)

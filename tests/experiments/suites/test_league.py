@@ -43,7 +43,9 @@ def test_it_ends_in_a_page_and_resumes(
     assert pages[0] == pages[1]
     assert not (tmp_path / "set-aside").exists()
     assert "2 worlds, 2 trials of every agent in each" in pages[0]
-    assert (tmp_path / "figures" / "league.png").stat().st_size > 1000
+    picture = (tmp_path / "figures" / "who-wins.csv").read_text().splitlines()
+    assert {row["world"] for row in csv.DictReader(picture)} == set(names)
+    assert "The league: which agent to recommend" in (tmp_path / "report.html").read_text()
     with (tmp_path / "tables" / "league.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert {row["agent"] for row in rows} == set(league.AGENTS) - {league.RANDOM}

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from vbmle import plan
+from vbmle import LinearMixtureMDP, World, plan
 from vbmle.cli import app
 from vbmle.report.pages.world_picture import draw
 from vbmle.worlds import (
@@ -21,6 +21,7 @@ from vbmle.worlds import (
     queue,
     random_network,
     riverswim,
+    suppliers,
 )
 
 
@@ -55,6 +56,22 @@ def test_what_cannot_be_drawn_costs_one_line(
 
 def texts(figure: Any) -> list[str]:
     return [text.get_text() for axis in figure.axes for text in axis.texts if text.get_text()]
+
+
+def test_names_are_used_where_there_are_some():
+    world = suppliers()
+    assert [text for text in texts(draw(world, "shop")) if "first" in text] == [
+        f"{s}\nfirst" for s in range(4)
+    ]
+    mdp = world.mdp
+    models = [mdp.transition([1.0, 0.0]), mdp.transition([0.0, 1.0])]
+    named = LinearMixtureMDP.from_models(
+        models, mdp.row_reward.reshape(4, 2), 0.9, state_names=["none", "one", "two", "three"]
+    )
+    assert {text.split("\n")[0] for text in texts(draw(World(named, world.theta), "shop"))} >= {
+        "none",
+        "three",
+    }
 
 
 def test_arrows_are_those_of_the_best_policy():

@@ -1,4 +1,4 @@
-"""The league: every agent that may be recommended, as it comes, in worlds of many kinds.
+"""The league: every agent that may be recommended, with default settings, in worlds of many kinds.
 
 Each world has a length of its own and is an experiment of its own. All agents meet the same worlds with the same luck.
 `vbmle.report.standings` says how far behind the best of them each is.

@@ -1,24 +1,16 @@
-"""All agents compared: where VBMLE wins, ties or loses, default and tuned. A figure per world, and one table."""
+"""All agents compared, in words and one table: where VBMLE wins, ties or loses, default and tuned."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-import numpy as np
-
-from vbmle.experiments.spec import folder_name
 from vbmle.experiments.store import load
 from vbmle.experiments.suites.compare import AGENTS, REFERENCE, SUFFIX, Chosen
 from vbmle.report import statistics, tables, world_runs
 from vbmle.report.statistics import Interval
-from vbmle.report.styles import BLUE, RED
 from vbmle.report.world_runs import WorldRuns
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 WINS, TIES, LOSES = "wins", "ties", "loses"
 HEADINGS = {
@@ -46,20 +38,14 @@ class Line:
 
 
 def write(folder: Path, chosen: Chosen) -> Path:
-    """DIR/comparison.md and .csv, and a figure per world; returns the page of words and table."""
+    """DIR/comparison.md and tables/comparison.csv; returns the page of words and table."""
     worlds = [
         world
         for results in load(folder)
         if results.experiment.name.startswith("compare-")
         for world in world_runs.by_world(results)
     ]
-    (folder / "figures").mkdir(parents=True, exist_ok=True)
     lines = [line for world in worlds for line in compare(world, chosen)]
-    for world in worlds:
-        figure = draw(world, [line for line in lines if line.world == world.label])
-        base = folder / "figures" / f"comparison-{folder_name(world.label)}"
-        figure.savefig(base.with_suffix(".png"), dpi=160)
-        figure.savefig(base.with_suffix(".pdf"), metadata={"CreationDate": None})
     rows = [as_row(line) for line in lines]
     tables.write(rows, folder / "tables" / "comparison.csv")
     path = folder / "comparison.md"
@@ -165,35 +151,3 @@ def _words(worlds: Sequence[WorldRuns], lines: Sequence[Line]) -> list[str]:
 def _markdown(rows: Sequence[tables.Row]) -> list[str]:
     head = ["| " + " | ".join(HEADINGS.values()) + " |", "|" + "---|" * len(HEADINGS)]
     return head + ["| " + " | ".join(str(row[key]) for key in HEADINGS) + " |" for row in rows]
-
-
-def draw(world: WorldRuns, lines: Sequence[Line]) -> Figure:
-    """Regret of every agent, default and tuned, on one axis; agents that lost least when tuned on top."""
-    from matplotlib.figure import Figure
-
-    ordered = sorted(lines, key=lambda line: (line.tuned or line.untuned).value, reverse=True)
-    figure = Figure(figsize=(8.0, 0.36 * len(lines) + 1.4), layout="constrained")
-    axes = figure.subplots()
-    for place, line in enumerate(ordered):
-        for found, shift, color, marker in (
-            (line.untuned, 0.16, RED, "o"),
-            (line.tuned, -0.16, BLUE, "D"),
-        ):
-            if found is not None:
-                axes.plot([found.low, found.high], [place + shift] * 2, color=color, linewidth=2.0, alpha=0.6)
-                axes.plot(found.value, place + shift, marker, color=color, markersize=6)
-    axes.plot([], [], "o", color=RED, label="default settings")
-    axes.plot([], [], "D", color=BLUE, label="tuned on other seeds")
-    largest = max(
-        line.untuned.high if np.isfinite(line.untuned.high) else line.untuned.value for line in lines
-    )
-    linear = max(largest, 1.0) / 1000.0
-    axes.set_xscale("symlog", linthresh=linear, linscale=0.5)
-    axes.set_xlim(left=-0.3 * linear)
-    axes.set_yticks(range(len(ordered)), [line.agent for line in ordered])
-    axes.set_xlabel(f"regret after {world.horizon} steps (units of reward, log scale); bars: 95% of the mean")
-    axes.set_title(f"{world.label}: {world.size}, {world.planned} trials", fontsize="medium")
-    figure.legend(frameon=False, fontsize="small", loc="outside lower center", ncols=2)
-    axes.grid(axis="x", alpha=0.25)
-    axes.spines[["top", "right"]].set_visible(False)
-    return figure

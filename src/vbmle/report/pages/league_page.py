@@ -1,12 +1,8 @@
-"""The league on one page: who is how far behind the best, over all worlds. A figure, two tables and a few words."""
+"""The league in words and two tables: who is how far behind the best, over all worlds."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-import numpy as np
 
 from vbmle.experiments.store import load
 from vbmle.experiments.suites.league import PREFIX, RANDOM, RECOMMENDED, WORLDS
@@ -14,24 +10,14 @@ from vbmle.report import tables, world_runs
 from vbmle.report.standings import FLOOR, NEAR, Standings, standings
 from vbmle.report.statistics import Interval
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-DARKEST = 10.0
-"""The ratio from which colours grow no darker."""
-
 
 def write(folder: Path) -> Path:
-    """DIR/league.md, tables/league.csv, tables/league-worlds.csv and figures/league; returns the page of words."""
+    """DIR/league.md, tables/league.csv and tables/league-worlds.csv; returns the page of words."""
     found = [results for results in load(folder) if results.experiment.name.startswith(PREFIX)]
     worlds = [world for results in found for world in world_runs.by_world(results)]
     order = list(WORLDS)
     worlds.sort(key=lambda world: order.index(world.label) if world.label in order else len(order))
     league = standings(worlds, RANDOM, RECOMMENDED)
-    (folder / "figures").mkdir(parents=True, exist_ok=True)
-    figure = draw(league)
-    figure.savefig(folder / "figures" / "league.png", dpi=160)
-    figure.savefig(folder / "figures" / "league.pdf", metadata={"CreationDate": None})
     tables.write(over_all(league), folder / "tables" / "league.csv")
     tables.write(by_world(league), folder / "tables" / "league-worlds.csv")
     path = folder / "league.md"
@@ -127,45 +113,3 @@ def _told(interval: Interval) -> str:
 
 def _percent(interval: Interval) -> str:
     return f"{interval.value:.0%} [{interval.low:.0%}, {interval.high:.0%}]"
-
-
-def draw(league: Standings) -> Figure:
-    """Agents as rows, worlds as columns, the ratio as colour and as a number."""
-    from matplotlib.colors import LogNorm
-    from matplotlib.figure import Figure
-
-    ratios = np.array([line.ratios for line in league.lines])
-    figure = Figure(
-        figsize=(0.42 * ratios.shape[1] + 2.6, 0.42 * ratios.shape[0] + 1.9), layout="constrained"
-    )
-    axes = figure.subplots()
-    image = axes.imshow(
-        np.minimum(ratios, DARKEST),
-        norm=LogNorm(1.0, DARKEST),
-        cmap="cividis_r",
-        aspect="auto",
-        rasterized=True,
-    )
-    for row, line in enumerate(ratios):
-        for column, ratio in enumerate(line):
-            ink = "white" if ratio > 2.5 else "black"
-            axes.text(column, row, _number(ratio), ha="center", va="center", fontsize=6.5, color=ink)
-    axes.set_xticks(
-        range(len(league.worlds)), [world.label for world in league.worlds], rotation=60, ha="right"
-    )
-    axes.set_yticks(range(len(league.lines)), _row_labels(league))
-    axes.tick_params(length=0, labelsize=8)
-    axes.spines[:].set_visible(False)
-    bar = figure.colorbar(image, ax=axes, shrink=0.8, pad=0.01, ticks=[1, 2, 5, DARKEST])
-    bar.ax.set_yticklabels(["1", "2", "5", f"{DARKEST:.0f} or more"], fontsize=8)
-    bar.set_label("mean regret over the best agent's", fontsize=8)
-    axes.set_title(f"Ratio to the best; trials in each world: {_trials(league)}", fontsize="medium")
-    return figure
-
-
-def _row_labels(league: Standings) -> Sequence[str]:
-    return [f"{line.agent}  ({_short(line.geometric_mean.value)})" for line in league.lines]
-
-
-def _number(ratio: float) -> str:
-    return f"{ratio:.1f}" if ratio < 10.0 else f"{ratio:.0f}" if ratio < 1000.0 else ">999"

@@ -1,11 +1,11 @@
-"""The study of maximiser and bias: a figure for each, tables, and a summary in plain words."""
+"""The study of maximiser and bias: tables, and a summary in plain words. The page of the report has its figures."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,42 +16,37 @@ from vbmle.experiments.suites.study import (
     GLOBAL,
     LOCAL,
     NO_BIAS,
-    NOT_CERTIFIED,
     WORLDS,
     Audit,
     Finding,
     read_audit,
 )
 from vbmle.report import statistics, tables, world_runs
-from vbmle.report.charts import thin
 from vbmle.report.comparisons import SAME_REGRET
-from vbmle.report.styles import BLUE, GREEN, INK, ORANGE, RED, SKY
 from vbmle.report.tables import Row, Value, text
-from vbmle.report.world_runs import Runs, WorldRuns
+from vbmle.report.world_runs import WorldRuns
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    pass
 
 HIT = 1e-6
 """The relative distance from the maximum at which a search counts as having found it."""
 
-# The line's style says the same again.
-ACCURACY: dict[str, tuple[str, str, Any]] = {
-    LOCAL: ("local: from the last theta", RED, "--"),
-    FEW: ("few: last, most likely, middle", GREEN, "-."),
-    GLOBAL: ("global: all known basins", BLUE, "-"),
+ACCURACY = {
+    LOCAL: "local: from the last theta",
+    FEW: "few: last, most likely, middle",
+    GLOBAL: "global: all known basins",
 }
-SCHEDULE: dict[str, tuple[str, str, Any]] = {
-    "0.1 sqrt(t)": ("0.1 √t", SKY, ":"),
-    GLOBAL: ("√t (the paper's)", BLUE, "-"),
-    "10 sqrt(t)": ("10 √t", BLUE, "--"),
-    "0.3 log(1+t)": ("0.3 log(1+t)", ORANGE, ":"),
-    "log(1+t)": ("log(1+t)", RED, "-"),
-    "3 log(1+t)": ("3 log(1+t)", RED, "--"),
-    NO_BIAS: ("no bias (maximum likelihood)", INK, (0, (1, 1.5))),
+SCHEDULE = {
+    "0.1 sqrt(t)": "0.1 √t",
+    GLOBAL: "√t (the paper's)",
+    "10 sqrt(t)": "10 √t",
+    "0.3 log(1+t)": "0.3 log(1+t)",
+    "log(1+t)": "log(1+t)",
+    "3 log(1+t)": "3 log(1+t)",
+    NO_BIAS: "no bias (maximum likelihood)",
 }
-"""By agent: what it is called in a figure, colour and line."""
+"""By agent: what it is called."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,12 +83,8 @@ def _both(world: WorldRuns) -> bool:
 
 
 def write(folder: Path, audits: Sequence[Audit]) -> Path:
-    """Make the figures, the tables and summary.md from what is kept in a folder; returns the summary."""
+    """Make the tables and summary.md from what is kept in a folder; returns the summary."""
     study = read(folder, audits)
-    (folder / "figures").mkdir(parents=True, exist_ok=True)
-    for name, figure in (("accuracy", draw_accuracy(study)), ("schedule", draw_schedule(study))):
-        figure.savefig(folder / "figures" / f"study-{name}.png", dpi=100)
-        figure.savefig(folder / "figures" / f"study-{name}.pdf", metadata={"CreationDate": None})
     tables.write(regret_rows(study), folder / "tables" / "study-regret.csv")
     tables.write(audit_rows(study), folder / "tables" / "study-audit.csv")
     pairs = tables.pairs([*study.worlds.values(), *study.certified.values()])
@@ -140,92 +131,7 @@ def audit_rows(study: Study) -> list[Row]:
     return rows
 
 
-# Figures
-
-
-def draw_accuracy(study: Study) -> Figure:
-    """Regret with each search, and in words how certified search compares with the global one."""
-    figure, panels = _panels(study, ACCURACY, "How well the maximum is found, and what that costs")
-    for label, axes in panels.items():
-        note = "too many vertices to certify" if label in NOT_CERTIFIED else ""
-        if label in study.certified:
-            note = _certified_note(study.certified[label])
-        axes.text(0.03, 0.99, note, transform=axes.transAxes, va="top", fontsize="small", color="0.25")
-    return figure
-
-
-def draw_schedule(study: Study) -> Figure:
-    """Regret with each bias schedule."""
-    figure, panels = _panels(study, SCHEDULE, "The weight of the bias, alpha(t), with the global search")
-    for label, axes in panels.items():
-        final = [runs.final.max() for agent, runs in study.worlds[label].agents.items() if agent in SCHEDULE]
-        nothing = sum(loss <= SAME_REGRET for loss in final)
-        if 1 < nothing < len(final):
-            note = f"{nothing} of {len(final)} lost nothing"
-            axes.text(0.03, 0.99, note, transform=axes.transAxes, va="top", fontsize="small", color="0.25")
-    return figure
-
-
-def _panels(
-    study: Study, shown: Mapping[str, tuple[str, str, Any]], title: str
-) -> tuple[Figure, dict[str, Axes]]:
-    """Small multiples: a column for each family of two worlds."""
-    from matplotlib.figure import Figure
-
-    columns = (len(study.worlds) + 1) // 2
-    figure = Figure(figsize=(3.6 * columns, 6.4), layout="constrained")
-    grid = figure.subplots(2, columns, squeeze=False).T.ravel()
-    for axes, world in zip(grid, study.worlds.values(), strict=False):
-        for agent, style in shown.items():
-            if agent in world.agents:
-                _curve(axes, world.agents[agent], style)
-        fewest = min(len(runs.trials) for runs in world.agents.values())
-        missing = f" ({fewest} trials)" if fewest < world.planned else ""
-        axes.set_title(world.label + missing, fontsize="medium", fontweight="bold")
-        axes.set(xlabel="step t", xlim=(0, world.horizon))
-        highest = [float(world.agents[agent].final.max()) for agent in shown if agent in world.agents]
-        _from_nothing(axes, max(highest, default=0.0))
-        axes.spines[["top", "right"]].set_visible(False)
-        axes.grid(axis="y", alpha=0.25)
-    for axes in grid[:2]:
-        axes.set_ylabel("cumulative regret")
-    for axes in grid[len(study.worlds) :]:
-        axes.set_visible(False)
-    trials = max(world.planned for world in study.worlds.values())
-    figure.suptitle(f"{title} (mean of {trials} trials, 95% band)")
-    handles, names = grid[0].get_legend_handles_labels()
-    figure.legend(handles, names, loc="outside lower center", ncols=4, frameon=False, handlelength=3)
-    return figure, dict(zip(study.worlds, grid, strict=False))
-
-
-def _from_nothing(axes: Axes, highest: float) -> None:
-    """Let the axis begin a little below 0, with room for a note above; say so where there is nothing to see."""
-    top = 1.12 * axes.get_ylim()[1] if highest > SAME_REGRET else 1.0
-    axes.set_ylim(-0.03 * top, top)
-    if highest <= SAME_REGRET:
-        axes.set_yticks([0.0])
-        axes.text(0.5, 0.5, "nothing lost in any trial", transform=axes.transAxes, ha="center", color="0.25")
-
-
-def _curve(axes: Axes, runs: Runs, style: tuple[str, str, Any]) -> None:
-    name, color, line = style
-    shown = thin(len(runs.steps))
-    steps, curves = runs.steps[shown], runs.regret[:, shown]
-    low, high = statistics.mean_band(curves, resamples=statistics.FEWER)
-    axes.fill_between(steps, low, high, color=color, alpha=0.09, linewidth=0)
-    axes.plot(steps, curves.mean(axis=0), color=color, linestyle=line, linewidth=2, label=name)
-
-
 # Words
-
-
-def _certified_note(world: WorldRuns) -> str:
-    """How certified search compares with the global one, for a figure."""
-    difference, same, trials = _certified(world)
-    where = f"{trials} trials of {world.horizon} steps" if trials > 1 else f"{world.horizon} steps"
-    if same == trials:
-        return f"certified = global ({where})"
-    return f"certified - global: {text(difference.value)} ({where})"
 
 
 def _certified(world: WorldRuns) -> tuple[statistics.Interval, int, int]:
@@ -263,11 +169,11 @@ def summary(study: Study) -> list[str]:
     ]
 
 
-def _short(agent: str, names: Mapping[str, tuple[str, str, Any]]) -> str:
-    return names[agent][0].partition(":")[0].partition(" (")[0]
+def _short(agent: str, names: Mapping[str, str]) -> str:
+    return names[agent].partition(":")[0].partition(" (")[0]
 
 
-def _against(world: WorldRuns, others: Sequence[str], names: Mapping[str, tuple[str, str, Any]]) -> str:
+def _against(world: WorldRuns, others: Sequence[str], names: Mapping[str, str]) -> str:
     """The global search against others."""
     if GLOBAL not in world.agents:
         return "no trial of the global search"

@@ -54,7 +54,7 @@ def draw(world: World, title: str) -> Figure:
     else:
         shown = labels or Labels(
             {"": np.arange(world.mdp.num_states)[None, :]},
-            tuple(f"action {a}" for a in range(world.mdp.num_actions)),
+            world.mdp.names.actions or tuple(f"action {a}" for a in range(world.mdp.num_actions)),
             x="state",
         )
         kind = (
@@ -162,7 +162,7 @@ def _maps(labels: Labels, V: Floats, policy: Ints) -> Figure:
 
 def _graph(world: World, V: Floats, policy: Ints) -> Figure:
     """States on a circle, arrows as wide as transitions are likely."""
-    mdp, count = world.mdp, world.mdp.num_states
+    mdp, count, names = world.mdp, world.mdp.num_states, world.mdp.names
     figure = _figure(6.4, 6.6)
     axis = figure.subplots()
     angle = np.pi - 2.0 * np.pi * np.arange(count) / count  # from the left, clockwise
@@ -185,7 +185,8 @@ def _graph(world: World, V: Floats, policy: Ints) -> Figure:
     )
     bright = (V - V.min()) / ((V.max() - V.min()) or 1.0) > 0.6
     for state in range(count):
-        text = f"{state}\na={policy[state]}" if count <= 12 else f"{state}"
+        chosen = names.actions[policy[state]] if names.actions else f"a={policy[state]}"
+        text = f"{names.state(state)}\n{chosen}" if count <= 12 else names.state(state)
         colour = "black" if bright[state] else "white"
         axis.text(
             float(place[state, 0]),

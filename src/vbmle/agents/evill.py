@@ -1,0 +1,131 @@
+"""EVILL (Janz, Liu, Ayoub and Szepesvari 2024): a random linear tilt of the likelihood in place of a value bias.
+
+    W ~ N(0, scale^2 H),        H = ridge I + sum_i phi_i phi_i' / <phi_i, theta_ml>^2
+    theta_k = argmax over P of  sum_i log <phi_i, theta> - ridge/2 |theta|^2 + <W, theta>,        play pi*(theta_k)
+
+H is the curvature of the loss at the most likely theta. In the interior of P and with many observations the maximiser
+is theta_ml + H^{-1} W, so its law is the normal approximation of the posterior, at the cost of one concave problem:
+optimism by chance, as in PSRL, without a chain. scale = 0 is maximum likelihood.
+
+Departures. EVILL is for generalised linear bandits, where it perturbs the loss of a natural exponential family once in
+each round; there the matrix is the Fisher information at the estimate, here the observed one, and P constrains theta.
+The tilt is drawn anew when the information about what was observed has doubled, or in each step, as in our PSRL. No
+regret bound is known for it here.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from vbmle.agents import decision
+from vbmle.agents.base import ModelAgent, OnImpossible, require_convex
+from vbmle.agents.decision import Decision
+from vbmle.agents.triggers import UPDATES, EveryObservation, InformationGrown, Update
+from vbmle.agents.tuning import Knob
+from vbmle.common.validation import Floats, Ints, index, non_negative, one_of
+from vbmle.estimation.change_point import Restart
+from vbmle.estimation.forgetting import Forget
+from vbmle.estimation.maximiser import Solver, make_objective
+from vbmle.model.mdp import LinearMixtureMDP
+
+
+class EVILL(ModelAgent):
+    """Plays the optimal policy of the most likely theta under a random linear tilt.
+
+    Parameters
+    ----------
+    mdp : LinearMixtureMDP
+        What is known. The agent never sees the hidden theta.
+    scale : float, default 1.0
+        The size of the tilt, in standard deviations of the score; at least 0. 0 is maximum likelihood.
+    ridge : float, default 1.0
+        The weight of the penalty ridge/2 |theta|^2; at least 0.
+    update : {"every-step", "doubling"}, default "doubling"
+        When to draw again: at every step, or only when the information has doubled; in between the
+        policy in force is played.
+    seed : int, default 0
+        Seeds the tilts. The world's luck has its own seed.
+    on_impossible : {"raise", "skip", "widen"}, default "raise"
+        What to do with an observed transition that the model calls impossible: refuse it, note it without learning
+        from it, or give its pair (s, a) a small chance of anything from then on.
+    forget : float or {"window": int}, optional
+        How old observations fade: a half-life in steps, or a window of the last ones. By default none is forgotten.
+    restart : {"on-alarm"}, optional
+        Forget everything from before a change of theta when a test finds one. By default there is no such test.
+
+    Raises
+    ------
+    ValueError
+        If a setting is out of range, or theta is one of the candidates (domain "vertices").
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> world = vbmle.worlds.riverswim(features="mixture")
+    >>> agent = vbmle.EVILL(world.mdp, seed=1)
+    >>> history = vbmle.simulate(agent, world, horizon=20)
+    >>> world.mdp.contains(agent.theta), agent.last.converged
+    (True, True)
+    """
+
+    label = "EVILL"
+    tuning = Knob("scale", (0.3, 1.0, 3.0))
+
+    def __init__(
+        self,
+        mdp: LinearMixtureMDP,
+        scale: float = 1.0,
+        ridge: float = 1.0,
+        update: Update = "doubling",
+        seed: int = 0,
+        on_impossible: OnImpossible = "raise",
+        forget: Forget = None,
+        restart: Restart = None,
+    ) -> None:
+        require_convex(type(self).__name__, mdp)
+        super().__init__(
+            mdp,
+            scale=non_negative("scale", scale),
+            ridge=non_negative("ridge", ridge),
+            update=one_of("update", update, UPDATES),
+            seed=index("seed", seed, 2**63),
+            on_impossible=on_impossible,
+            forget=forget,
+            restart=restart,
+        )
+        self._trigger = InformationGrown(mdp, ridge) if update == "doubling" else EveryObservation()
+        self._likely, self._solver = Solver(mdp), Solver(mdp)
+        self._solver.plan()
+        self._tilt = np.zeros(mdp.dimension)
+        self._untilted = make_objective(self.counts, self.settings["ridge"])
+        self._objective = make_objective(self.counts, self.settings["ridge"], linear=self._tilt)
+
+    @property
+    def policy(self) -> Ints:
+        return self._solver.policy
+
+    @property
+    def theta(self) -> Floats:
+        """The maximiser under the tilt in force."""
+        return self._solver.theta
+
+    def _decide(self, state: int) -> None:
+        self._likely.climb(self._untilted)
+        rng = np.random.default_rng([self.settings["seed"], self.counts.total])
+        self._tilt[...] = self.settings["scale"] * self._score_noise(rng)
+        self._solver.climb(self._objective)
+        self._solver.plan()
+
+    def _score_noise(self, rng: np.random.Generator) -> Floats:
+        """A draw from N(0, H)."""
+        possible, counts = self.mdp.transitions, self.counts.values
+        seen = np.nonzero(counts)[0]
+        p = np.maximum(possible.probabilities(self._likely.theta)[seen], np.finfo(np.float64).tiny)
+        weight = np.sqrt(counts[seen]) / p * rng.standard_normal(len(seen))
+        noise = math.sqrt(self.settings["ridge"]) * rng.standard_normal(self.mdp.dimension)
+        return np.asarray(noise + possible.phi[seen].T @ weight)
+
+    def _outcome(self) -> Decision:
+        return decision.of_solver(self._solver, "the likelihood under a random linear tilt")

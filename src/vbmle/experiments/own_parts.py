@@ -1,0 +1,147 @@
+"""Worlds and agents of your own in a sweep: `agent = "mypackage.controllers:Greedy"`.
+
+The name is that of a module and, after the colon, of a class or function in it (or of a `World`). It is looked for as
+any import, then in the folder of the spec and in the working directory. The code of its package, and the content of
+files that its settings name, belong to the resume key: they are hashed when the spec is read, the hash travels with
+every trial, and a worker that has other code says so in place of a record.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import sys
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from vbmle.experiments import InputError
+from vbmle.experiments.settings import fit, nearest, settings_of
+from vbmle.model.world import World
+
+FROM_FILE = "vbmle.experiments.model_worlds:from_file"
+"""What makes a world of { model = "file", theta = ... }."""
+
+FILE_KEYS = ("model", "theta", "reward", "discount", "domain")
+AGENT_METHODS = ("act", "observe", "policy")
+
+
+class Own(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a record needs to know of a part of yours, so that it can be read without it."""
+
+    code: str
+    """A hash of its code, and of the files that its settings name."""
+    seeded: bool
+    """Whether it takes a seed."""
+    home: str
+    """The folder where its package was found."""
+
+
+def is_own(name: str) -> bool:
+    """Whether a name is that of a module and something in it."""
+    return ":" in name
+
+
+def look_in(*folders: Path) -> None:
+    """Find modules in these folders, after all others."""
+    for folder in folders:
+        if str(folder.resolve()) not in sys.path:
+            sys.path.append(str(folder.resolve()))
+
+
+def describe(kind: str, name: str, settings: dict[str, Any], where: str) -> tuple[dict[str, Any], Own]:
+    """The settings, checked as those of our own, and what records need to know; one line about what does not fit."""
+    try:
+        maker = find(kind, name)
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from None
+    fitted = fit(where, name, maker, settings)
+    return fitted, Own(code_of(name, fitted), "seed" in settings_of(maker), str(_home(name)))
+
+
+def require_same(name: str, settings: dict[str, Any], own: Own) -> None:
+    """Refuse to run with other code than that which the trial was planned with."""
+    look_in(Path(own.home))
+    if code_of(name, settings) != own.code:
+        raise ValueError(f"the code or the files of {name} here differ from those the sweep was begun with")
+
+
+@cache
+def find(kind: str, name: str) -> Callable[..., Any]:
+    """What makes the world or the agent of that name; InputError in one line where there is none."""
+    module_name, _, attribute = name.partition(":")
+    try:
+        module = importlib.import_module(module_name)
+    except Exception as error:  # whatever the module raises
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        raise InputError(f"{kind} {name!r}: cannot import {module_name!r} ({reason})") from None
+    if not hasattr(module, attribute):
+        public = [key for key in vars(module) if not key.startswith("_")]
+        raise InputError(f"{kind} {name!r}: {module_name} has no {attribute!r}; {nearest(attribute, public)}")
+    found = getattr(module, attribute)
+    if kind == "world" and isinstance(found, World):
+        return lambda: found
+    if not callable(found):
+        wanted = "a function that returns a vbmle.World, or a World" if kind == "world" else "a class"
+        raise InputError(f"{kind} {name!r} is of type {type(found).__name__}; it needs {wanted}")
+    if kind == "agent" and isinstance(found, type):
+        missing = [method for method in AGENT_METHODS if not hasattr(found, method)]
+        if missing:
+            raise InputError(f"{kind} {name!r} has no {missing[0]!r}; an agent needs act, observe and policy")
+    return found
+
+
+def code_of(name: str, settings: dict[str, Any]) -> str:
+    """A hash of the sources of its package (ours are in the key already) and of the files that settings name."""
+    total = hashlib.sha256()
+    for path in _sources(name):
+        total.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    for key, value in sorted(settings.items()):
+        if isinstance(value, str) and len(value) < 4096 and Path(value).is_file():
+            total.update(key.encode() + b"\0" + Path(value).read_bytes() + b"\0")
+    return total.hexdigest()[:16]
+
+
+def _sources(name: str) -> Iterator[Path]:
+    """The Python files of the package, or the one of a module without a package."""
+    top = name.partition(":")[0].partition(".")[0]
+    if top == "vbmle":
+        return
+    module = importlib.import_module(top)
+    if hasattr(module, "__path__"):
+        for folder in sorted(module.__path__):
+            yield from sorted(Path(folder).rglob("*.py"))
+    elif getattr(module, "__file__", None):
+        yield Path(str(module.__file__))
+
+
+def _home(name: str) -> Path:
+    """The folder that has the package."""
+    module = importlib.import_module(name.partition(":")[0].partition(".")[0])
+    folders = sorted(getattr(module, "__path__", []))
+    if folders:
+        return Path(folders[0]).resolve().parent
+    return Path(str(module.__file__)).resolve().parent
+
+
+def from_file(given: dict[str, Any], folder: Path, where: str) -> tuple[str, dict[str, Any]]:
+    """The name and the settings of a world that is told by a file, found in the folder of the spec."""
+    for key in given:
+        if key not in FILE_KEYS:
+            raise InputError(f"{where}: a world from a file has no {key!r}; {nearest(key, FILE_KEYS)}")
+    if "model" not in given:
+        raise InputError(
+            f'{where}: world needs the file of a model: {{ model = "depot.npz", theta = "random" }}'
+        )
+    settings = dict(given)
+    for key in ("model", "reward"):
+        value = settings.get(key)
+        if isinstance(value, str):
+            path = folder / value
+            if not path.is_file():
+                raise InputError(f"{where}: {key} is {value!r}; there is no such file in {folder}")
+            settings[key] = str(path.resolve())
+    return FROM_FILE, settings

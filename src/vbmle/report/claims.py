@@ -1,0 +1,109 @@
+"""Cards for the paper's claims, for what decides who loses, and for the choices that the paper leaves open."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from vbmle.experiments.store import Results
+from vbmle.report import deciding, silent_choices, verdicts
+from vbmle.report.cards import Card, Table
+from vbmle.report.charts import REGRET, Chart, Panel, Series
+from vbmle.report.tables import Row
+from vbmle.report.verdicts import Verdict
+
+MARKS = {"difference": 0.0, "ratio": 1.0, "exponent": verdicts.THEOREM_T}
+"""What an estimate is compared with, by the column it stands in."""
+
+SHOWN = ("optimistic_loss", "inverse_gaps", "likely_loss")
+"""The measures of a world that are drawn."""
+
+
+def cards(folder: Path, results: Sequence[Results]) -> list[Card]:
+    """Those that the records are good for."""
+    found = [_claim(verdict) for verdict in verdicts.verdicts(results)]
+    return [card for card in (*found, _decides(folder, results), _choices(results)) if card]
+
+
+def _claim(verdict: Verdict) -> Card:
+    title = f"{verdict.title}: by world"
+    caption = f"{verdict.title}. {verdict.sentence} {REGRET}"
+    table = Table(f"claim-{verdict.claim}", title, "", caption, _headings(verdict.details), verdict.details)
+    tables = [table] if verdict.details else []
+    key = f"claim-{verdict.claim}"
+    return Card(
+        key, verdict.title, verdict.sentence, _forest(verdict), tables=tables, outcome=verdict.outcome
+    )
+
+
+def _headings(rows: Sequence[Row]) -> dict[str, str]:
+    return {key: key for key in dict.fromkeys(key for row in rows for key in row)}
+
+
+def _forest(verdict: Verdict) -> Chart | None:
+    """A row for each line of the details that has an estimate with its interval."""
+    column = next((key for key in MARKS if any(key in row for row in verdict.details)), None)
+    if column is None:
+        return None
+    rows = []
+    for row in verdict.details:
+        values = [row.get(key) for key in (column, "low", "high")]
+        numbers = np.array([np.nan if value is None else float(value) for value in values])
+        if np.isfinite(numbers).all():
+            who = [str(row[key]) for key in ("world", "rival", "agent", "UCLK's", "in") if key in row]
+            place, low, high = numbers[:, None]
+            agent = str(row.get("rival", row.get("agent", "")))
+            rows.append(
+                Series(agent, ", ".join(who), place, np.zeros(1), low, high, worlds=[str(row["world"])])
+            )
+    if not rows:
+        return None
+    ends = np.concatenate([[MARKS[column]], *(line.low for line in rows), *(line.high for line in rows)])
+    reach = (float(ends.min()), float(ends.max()))
+    label = f"{column} ({verdict.unit})" if verdict.unit != column else column
+    panel = Panel("forest", "", label, "", rows, mark=MARKS[column], x_range=reach)
+    caption = f"{verdict.title}: estimates with 95% intervals; dotted: {MARKS[column]:g}. {verdict.sentence}"
+    return Chart(f"claim-{verdict.claim}", "claim", verdict.title, "", caption, [panel])
+
+
+def _decides(folder: Path, results: Sequence[Results]) -> Card | None:
+    """Which measures of a world go with what is lost there."""
+    found = deciding.worlds(folder, results)
+    if not found:
+        return None
+    one = found[0]
+    panels = [
+        Panel(
+            "scatter",
+            "",
+            deciding.MEASURES[name],
+            "regret (units of reward)",
+            [Series(agent, agent, one.measures[name], lost) for agent, lost in one.losses.items()],
+            y_scale="symlog",
+            world=one.label,
+        )
+        for name in SHOWN
+        if np.isfinite(one.measures[name]).any()
+    ]
+    note = f"A dot is one of the {one.count} worlds at {one.label}."
+    caption = f"What is lost in a world against measures of that world. {note} {REGRET}"
+    chart = Chart("decides", "decides", "What decides", note, caption, panels) if panels else None
+    rows = deciding.table(found)
+    title = "Rank correlations of measures and losses"
+    shown = _headings(rows) | {"correlation": "rank correlation"}
+    told = deciding.sentence(folder, results)
+    table = Table("decides", title, "", f"{title}. {told}", shown, rows)
+    return Card("decides", "Which worlds make agents lose?", told, chart, tables=[table])
+
+
+def _choices(results: Sequence[Results]) -> Card | None:
+    """Under which of the choices that the paper leaves open its spread is matched."""
+    rows = silent_choices.of(results)
+    if not rows:
+        return None
+    title = "Standard deviations under each choice, beside the printed ones"
+    told = silent_choices.sentence(rows)
+    table = Table("choices-spread", title, "", f"{title}. {told}", _headings(rows), rows)
+    return Card("choices-spread", "Which choices match the paper's spread?", told, None, tables=[table])

@@ -1,0 +1,78 @@
+"""Who loses least in a world, how far behind the others are, and where that is sure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from vbmle.report import statistics
+from vbmle.report.standings import FLOOR
+from vbmle.report.statistics import Interval
+from vbmle.report.world_runs import WorldRuns
+
+
+@dataclass(frozen=True)
+class Place:
+    """One agent in one world."""
+
+    agent: str
+    leader: str
+    """The agent with the least mean regret there."""
+    mean: Interval
+    ratio: float
+    """Its mean regret over the leader's, where no regret counts as less than FLOOR times the world's scale."""
+    behind: Interval
+    """What it lost more than the leader in the same trials; 0 for the leader itself."""
+
+    @property
+    def leads(self) -> bool:
+        """Whether nobody lost less, to what counts."""
+        return self.ratio == 1.0
+
+    @property
+    def sure(self) -> bool:
+        """Whether it surely lost more than the leader: the interval of the paired difference excludes 0."""
+        return not self.leads and self.behind.low > 0.0
+
+
+def places(world: WorldRuns) -> dict[str, Place]:
+    """Every agent but those that only serve as a measure, in the order of the experiment."""
+    agents = {label: runs for label, runs in world.agents.items() if label not in world.references}
+    if not agents:
+        return {}
+    means = {label: float(runs.final.mean()) for label, runs in agents.items()}
+    leader = min(means, key=means.__getitem__)
+    floor = max(FLOOR * world.scale, np.finfo(float).tiny)
+    best = max(means[leader], floor)
+    found = {}
+    for label, runs in agents.items():
+        mean = statistics.mean_interval(runs.final)
+        found[label] = Place(
+            label, leader, mean, max(means[label], floor) / best, _behind(world, label, leader)
+        )
+    return found
+
+
+def _behind(world: WorldRuns, agent: str, leader: str) -> Interval:
+    if agent == leader or not len(world.shared(agent, leader)):
+        return Interval(0.0, np.nan, np.nan)
+    lost, least = world.paired(agent, leader)
+    return statistics.mean_interval(lost - least)
+
+
+def among_the_best(world: WorldRuns) -> list[str]:
+    """The agent with the least mean regret, and those that cannot be told apart from it by paired differences."""
+    return [label for label, place in places(world).items() if not place.sure]
+
+
+def order(worlds: Sequence[WorldRuns]) -> list[str]:
+    """All agents, the best first: by what they lose on (geometric) average relative to all agents of each world."""
+    logs: dict[str, list[float]] = {}
+    for world in worlds:
+        found = {label: float(np.log(place.ratio)) for label, place in places(world).items()}
+        usual = float(np.mean(list(found.values()))) if found else 0.0
+        for label, value in found.items():
+            logs.setdefault(label, []).append(value - usual)
+    return sorted(logs, key=lambda label: float(np.mean(logs[label])))

@@ -1,0 +1,93 @@
+"""Files of `fuzz_files` that are no .npz of ours: records of sweeps, tables and logs, and base models of others."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars
+from sweeps import fake, small
+
+import vbmle
+from vbmle.experiments.store import Store
+
+if TYPE_CHECKING:
+    from fuzz_files import Kind
+
+
+def kinds(folder: Path) -> list[Kind]:
+    """One of each."""
+    return [record(folder), *tables(folder), log(folder)]
+
+
+def record(folder: Path) -> Kind:
+    """A trial of a sweep: what is accepted is what was written, to the bit."""
+    from fuzz_files import Kind
+
+    experiment = small()
+    store, trial = Store(folder, experiment), experiment.plan()[0]
+    store.begin()
+    store.write(fake(trial))
+    path = store.path(trial)
+    whole = store.read(trial)
+
+    def check(found: Any) -> None:
+        assert found.facts == whole.facts
+        assert found.columns.keys() == whole.columns.keys()
+        for name, column in whole.columns.items():
+            np.testing.assert_array_equal(found.columns[name], column)
+
+    file = str(path.relative_to(folder))
+    return Kind("record of a sweep", path.read_bytes(), lambda _: store.read(trial), check, file)
+
+
+def tables(folder: Path) -> list[Kind]:
+    """Base models as a table, in CSV and Parquet, and as .npz arrays of somebody else's."""
+    from fuzz_files import Kind
+
+    models = np.random.default_rng(0).dirichlet(np.ones(3), (2, 3, 2)).round(3)
+    models[..., -1] = 1.0 - models[..., :-1].sum(axis=-1)
+    rows = [
+        {"s": int(s), "a": int(a), "s_next": int(to), "p": float(models[k, s, a, to]), "model": f"m{k}"}
+        for k, s, a, to in np.argwhere(models > 0)
+    ]
+    frame = polars.DataFrame(rows)
+    frame.write_csv(folder / "table.csv")
+    frame.write_parquet(folder / "table.parquet")
+    np.savez(folder / "theirs.npz", first=models[0], second=models[1])
+    reads = {
+        "table.csv": vbmle.models_from_table,
+        "table.parquet": vbmle.models_from_table,
+        "theirs.npz": vbmle.models_from_npz,
+    }
+    return [
+        Kind(f"base models, {file}", (folder / file).read_bytes(), read, check_models, file)
+        for file, read in reads.items()
+    ]
+
+
+def check_models(found: Any) -> None:
+    for model in found:
+        assert np.isfinite(model.data).all()
+        assert (model.data >= 0.0).all()
+        np.testing.assert_allclose(np.asarray(model.sum(axis=1)).ravel(), 1.0, atol=1e-4)
+
+
+def log(folder: Path) -> Kind:
+    """A log of transitions."""
+    from fuzz_files import Kind
+
+    rng = np.random.default_rng(1)
+    frame = polars.DataFrame({"s": rng.integers(4, size=20), "a": rng.integers(2, size=20)})
+    frame = frame.with_columns(s_next=polars.Series(rng.integers(4, size=20)))
+    frame.write_csv(folder / "log.csv")
+    return Kind("log, log.csv", (folder / "log.csv").read_bytes(), vbmle.read_log, check_log, "log.csv")
+
+
+def check_log(found: Any) -> None:
+    columns = [np.asarray(column) for column in found]
+    assert len({len(column) for column in columns}) == 1
+    for column in columns:
+        assert column.dtype.kind in "iu"
+        assert (column >= 0).all()

@@ -1,0 +1,46 @@
+"""Records whose losses are made up: shared by the tests of reports."""
+
+from pathlib import Path
+
+import numpy as np
+
+from vbmle.experiments.spec import Choice, Experiment
+from vbmle.experiments.store import Record, Results, Store
+from vbmle.report import world_runs
+from vbmle.report.world_runs import WorldRuns
+
+Losses = dict[tuple[str, str], list[float | None]]
+
+
+def experiment(losses: Losses, name: str = "made up", horizon: int = 6) -> Experiment:
+    """An experiment with the worlds and agents of `losses`."""
+    worlds = {world: Choice("closed_loop_trap") for world, _ in losses}
+    agents = {agent: Choice("MaximumLikelihood") for _, agent in losses}
+    trials = max(len(values) for values in losses.values())
+    return Experiment(name=name, worlds=worlds, agents=agents, trials=trials, horizon=horizon)
+
+
+def made_up(losses: Losses, **settings: object) -> Results:
+    """Records whose final regret is given by (world, agent), None for a trial that is missing."""
+    spec = experiment(losses, **settings)  # type: ignore[arg-type]
+    records = []
+    for trial in spec.plan():
+        loss = losses[trial.world, trial.agent][trial.index]
+        if loss is not None:
+            regret = loss * np.arange(1, trial.horizon + 1) / trial.horizon
+            columns = {"regret": regret, "seconds": np.full(trial.horizon, 0.002)}
+            records.append(Record(trial, columns, {"states": 3, "actions": 2, "dimension": 5}))
+    return Results(spec, records, {"vbmle": "0"}, [])
+
+
+def saved(folder: Path, results: Results) -> Path:
+    """The same records on disk."""
+    store = Store(folder, results.experiment)
+    store.begin()
+    for record in results.records:
+        store.write(record)
+    return folder
+
+
+def worlds_of(losses: Losses, **settings: object) -> list[WorldRuns]:
+    return world_runs.by_world(made_up(losses, **settings))

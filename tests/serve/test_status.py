@@ -1,0 +1,131 @@
+"""What is told of a loop is what its agent says, in the user's units and names."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from serving import Local, happened, served
+
+from vbmle import LinearMixtureMDP, World, plan
+from vbmle.serve.events import Observed
+from vbmle.serve.insight import DELTA
+from vbmle.serve.npz import npz_bytes
+
+STATES, ACTIONS, MODELS = ["new", "worn", "broken"], ["run", "repair"], ["gentle", "harsh"]
+EUROS = np.array([[100.0, 20.0], [80.0, 20.0], [0.0, -50.0]])
+
+
+def pump() -> World:
+    def wear(p: float) -> np.ndarray:
+        run = [[1 - p, p, 0.0], [0.0, 1 - p, p], [0.0, 0.0, 1.0]]
+        return np.stack([run, [[1.0, 0.0, 0.0]] * 3], axis=1)
+
+    models = dict(zip(MODELS, (wear(0.05), wear(0.4)), strict=True))
+    mdp = LinearMixtureMDP.from_models(
+        models, EUROS, 0.9, normalise_reward=True, state_names=STATES, action_names=ACTIONS
+    )
+    return World(mdp, [0.5, 0.5])
+
+
+PUMP = pump()
+
+
+async def filled(local: Local, steps: int) -> dict[str, Any]:
+    """A loop that has learnt from some steps, asked for by name, and its status once that is looked at."""
+    await local.ask("PUT", "/v1/models/pump", content=npz_bytes(PUMP.mdp.save))
+    await local.ask("PUT", "/v1/loops/pump", {"model": "pump", "agent": "VBMLE"})
+    state = 0
+    for number in range(steps):
+        body = {"state": STATES[state], "request_id": f"r{number}"}
+        decision = (await local.post("decisions", body, "pump")).body
+        assert decision["action_name"] == ACTIONS[decision["action"]]
+        state = PUMP.next_state(state, decision["action"], (number * 0.618034) % 1.0)
+        told = {"decision_id": decision["decision_id"], "next_state": STATES[state]}
+        assert (await local.post("observations", told, "pump")).body["recorded"] == 1
+    await local.rest()
+    while True:
+        found = (await local.ask("GET", "/v1/loops/pump")).body
+        if found["insight"] and found["insight"]["observations"] == steps:
+            return found
+        await asyncio.sleep(0.001)
+
+
+def test_bounds_belief_and_misfit_are_the_agent_s(tmp_path: Path):
+    async def test(local: Local) -> None:
+        insight = (await filled(local, 60))["insight"]
+        controller = local.service.loops["pump"]
+        agent: Any = controller.solves.learner.agent
+        state = controller.state.last_state
+        expected = agent.confidence(delta=DELTA, state=state)
+        bounds = insight["bounds"]
+        assert bounds["state"] == STATES[state or 0]
+        assert (bounds["low"], bounds["high"]) == pytest.approx(expected.interval(state), rel=1e-9)
+        assert bounds["loss"] == pytest.approx(expected.loss * (1 - PUMP.mdp.discount), rel=1e-9, abs=1e-12)
+        assert insight["learning_over"] == bounds["certified"] == expected.certified
+        believed = agent.belief()
+        assert [weight["name"] for weight in insight["belief"]] == MODELS
+        assert [weight["mean"] for weight in insight["belief"]] == pytest.approx(believed.mean.tolist())
+        assert [weight["low"] for weight in insight["belief"]] == pytest.approx(believed.low.tolist())
+        misfit = agent.misfit(DELTA)
+        assert insight["misfit"]["alarm"] is bool(misfit.alarm) is False
+        assert insight["misfit"]["evidence"] == pytest.approx(misfit.evidence)
+
+    served(tmp_path, test)
+
+
+def test_the_truth_is_within_the_bounds_and_in_euros(tmp_path: Path):
+    async def test(local: Local) -> dict[str, Any]:
+        return await filled(local, 60)
+
+    found = served(tmp_path, test)
+    truth = plan(PUMP.mdp, PUMP.theta).V[STATES.index(found["insight"]["bounds"]["state"])]
+    euros = truth * PUMP.mdp.reward_scale + PUMP.mdp.reward_offset / (1 - PUMP.mdp.discount)
+    assert found["insight"]["bounds"]["low"] <= euros <= found["insight"]["bounds"]["high"]
+    assert found["range_of_reward"] == [-50.0, 100.0]
+    told = [event for event in happened(tmp_path, "pump") if isinstance(event, Observed)]
+    assert sum(day["outcomes"] for day in found["days"]) == len(told) == 60
+    earned = sum(EUROS[event.state, event.action] for event in told)
+    assert sum(day["reward"] for day in found["days"]) == pytest.approx(earned)
+    for row in found["recent"]:
+        assert row["reward"] == EUROS[STATES.index(row["state"]), ACTIONS.index(row["action"])]
+
+
+def test_what_is_waited_for_is_named(tmp_path: Path):
+    async def test(local: Local) -> None:
+        await filled(local, 3)
+        asked = (await local.post("decisions", {"state": "worn", "request_id": "open"}, "pump")).body
+        (pending,) = (await local.ask("GET", "/v1/loops/pump")).body["pending_decisions"]
+        assert pending["decision_id"] == asked["decision_id"]
+        assert (pending["state"], pending["action"]) == ("worn", asked["action_name"])
+        choices = (await local.ask("GET", "/v1/loops/pump")).body["policy"]["choices"]
+        assert [choice["state"] for choice in choices] == STATES
+
+    served(tmp_path, test)
+
+
+@pytest.mark.parametrize("rule", ["skip", "widen"])
+def test_an_impossible_outcome_follows_the_rule_of_the_agent(rule: str, tmp_path: Path):
+    async def test(local: Local) -> tuple[list[int], float]:
+        if "odd" not in local.service.loops:
+            await local.ask("PUT", "/v1/models/pump", content=npz_bytes(PUMP.mdp.save))
+            body = {"model": "pump", "agent": "VBMLE", "settings": {"on_impossible": rule}}
+            assert (await local.ask("PUT", "/v1/loops/odd", body)).status == 201
+            for number, following in enumerate(
+                ["broken", "new", "worn"]
+            ):  # a new pump does not break at once
+                asked = {"state": "new", "request_id": f"r{number}", "allowed": ["run"]}
+                decision = (await local.post("decisions", asked, "odd")).body
+                told = {"decision_id": decision["decision_id"], "next_state": following}
+                assert (await local.post("observations", told, "odd")).body["recorded"] == 1
+        await local.rest()
+        body = (await local.ask("GET", "/v1/loops/odd")).body
+        assert (body["observations"], body["refused"], body["policy"]["failure"]) == (3, 0, None)
+        assert (await local.ask("GET", "/v1/loops/odd/export.parquet")).status == 200
+        agent: Any = local.service.loops["odd"].solves.learner.agent
+        return local.service.loops["odd"].solves.policy.actions, float(agent.counts.total)
+
+    first = served(tmp_path, test)
+    assert first == served(tmp_path, test)
+    assert first[1] == (3.0 if rule == "widen" else 2.0)
