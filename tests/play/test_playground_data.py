@@ -45,9 +45,10 @@ def test_what_is_no_triangle_is_told_apart():
     models, reward = [np.eye(2)[[[0, 1], [0, 1]]], np.eye(2)[[[1, 0], [0, 1]]], stochastic], np.zeros((2, 2))
     simplex = vbmle.LinearMixtureMDP.from_models(models, reward, 0.9)
     assert grid.is_triangle(simplex)
-    larger = vbmle.LinearMixtureMDP.from_models(
-        [*models[:1], stochastic, stochastic], reward, 0.9, domain="polytope"
-    )
+    with pytest.warns(UserWarning, match="are the same"):
+        larger = vbmle.LinearMixtureMDP.from_models(
+            [*models[:1], stochastic, stochastic], reward, 0.9, domain="polytope"
+        )
     assert not grid.is_triangle(larger)  # the last weight may be negative there
     assert not grid.is_triangle(vbmle.LinearMixtureMDP.from_models(models[:2], reward, 0.9))
     assert not grid.is_triangle(vbmle.worlds.closed_loop_trap().mdp)
