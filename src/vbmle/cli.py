@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
 FAILURES_SHOWN = 5
-MEASURED = 400
+MEASURED = 100
 """Worlds of each size that are measured, of those that were drawn."""
 
 UsageError = cast(type[Exception], typer.BadParameter.__base__)

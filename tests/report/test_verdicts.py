@@ -172,13 +172,15 @@ def growing(power: float, dimension_power: float) -> list[Results]:
     ]
 
 
-@pytest.mark.parametrize(("power", "outcome"), [(0.4, "holds"), (0.8, "open")])
-def test_growth_gives_back_the_exponents_that_were_put_in(power: float, outcome: str):
-    found = by_claim(*growing(power, 1.3))["growth"]
+@pytest.mark.parametrize(
+    ("power", "in_dimension", "outcome"), [(0.4, 0.9, "holds"), (0.8, 0.9, "open"), (0.4, 1.3, "open")]
+)
+def test_growth_gives_back_the_exponents_that_were_put_in(power: float, in_dimension: float, outcome: str):
+    found = by_claim(*growing(power, in_dimension))["growth"]
     assert found.estimate == pytest.approx(power, rel=1e-9)
     assert found.outcome == outcome
     in_d = [row for row in found.details if row["in"] == "d"]
-    assert in_d[0]["exponent"] == pytest.approx(1.3, rel=1e-9)
+    assert in_d[0]["exponent"] == pytest.approx(in_dimension, rel=1e-9)
     assert (in_d[0]["from"], in_d[0]["to"]) == (2, 8)
     decades = [(row["from"], row["to"]) for row in found.details if row["in"] == "T"]
     assert decades == [(100, 1000), (10, 100)]

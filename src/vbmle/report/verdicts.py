@@ -350,10 +350,12 @@ def _growth(worlds: Sequence[WorldRuns], dimensions: Sequence[WorldRuns]) -> Ver
     if more:
         sentence += f", and in {dimensions[0].horizon:,} steps with d as {_joined(more)}, where it allows d^1"
     first = next(iter(last.values()))
+    within = [found.high <= THEOREM_T for found in last.values()]
+    within += [_of(row).high <= THEOREM_D for row in first_in_d]
     return Verdict(
         "growth",
         "Growth with T and d",
-        _outcome([found.high <= THEOREM_T for found in last.values()], [], _fewest(rows)),
+        _outcome(within, [], _fewest(rows)),
         sentence + ".",
         *(first.value, first.low, first.high),
         "exponent of T",

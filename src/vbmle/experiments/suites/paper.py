@@ -95,12 +95,12 @@ FULL = Size(
     looks=((100, 200, 400, 800), (100, 200, 400, 800), (100,)),
     beside=20,
     steps=500,
-    long_trials=40,
+    long_trials=20,
     long=2500,
     other_trials=10,
     other_steps=600,
     cost_steps=30,
-    cost_states=(5, 15, 45, 100),
+    cost_states=(5, 15, 45),
     growth=paper_growth.FULL,
 )
 THOROUGH = FULL._replace(
