@@ -12,6 +12,9 @@ from vbmle.report.standings import FLOOR
 from vbmle.report.statistics import Interval
 from vbmle.report.world_runs import WorldRuns
 
+ENOUGH = 50
+"""Trials that let an agent lead, or half of the most that any agent has if that is less."""
+
 
 @dataclass(frozen=True)
 class Place:
@@ -19,7 +22,7 @@ class Place:
 
     agent: str
     leader: str
-    """The agent with the least mean regret there."""
+    """The agent with the least mean regret there, of those with enough trials."""
     mean: Interval
     ratio: float
     """Its mean regret over the leader's, where no regret counts as less than FLOOR times the world's scale."""
@@ -42,8 +45,10 @@ def places(world: WorldRuns) -> dict[str, Place]:
     agents = {label: runs for label, runs in world.agents.items() if label not in world.references}
     if not agents:
         return {}
-    means = {label: float(runs.final.mean()) for label, runs in agents.items()}
-    leader = min(means, key=means.__getitem__)
+    means = _means(world, list(agents))
+    most = max(len(runs.trials) for runs in agents.values())
+    enough = [label for label, runs in agents.items() if len(runs.trials) >= min(ENOUGH, most / 2.0)]
+    leader = min(enough, key=means.__getitem__)
     floor = max(FLOOR * world.scale, np.finfo(float).tiny)
     best = max(means[leader], floor)
     found = {}
@@ -52,6 +57,25 @@ def places(world: WorldRuns) -> dict[str, Place]:
         found[label] = Place(
             label, leader, mean, max(means[label], floor) / best, _behind(world, label, leader)
         )
+    return found
+
+
+def _means(world: WorldRuns, agents: Sequence[str]) -> dict[str, float]:
+    """Mean regret of each in the trials of the agent that has most.
+
+    For one with fewer of them that is the mean of the other plus the mean difference where both ran: it may have met
+    only easy worlds, or only hard ones.
+    """
+    longest = max(agents, key=lambda label: len(world.agents[label].trials))
+    base, found = float(world.agents[longest].final.mean()), {}
+    for label in agents:
+        if len(world.agents[label].trials) == len(world.agents[longest].trials) or not len(
+            world.shared(label, longest)
+        ):
+            found[label] = float(world.agents[label].final.mean())
+        else:
+            lost, theirs = world.paired(label, longest)
+            found[label] = base + float((lost - theirs).mean())
     return found
 
 
