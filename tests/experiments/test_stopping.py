@@ -141,32 +141,6 @@ def test_worlds_where_nobody_loses_decide_nothing():
     assert (found.outcome, found.decided) == ("open", 0)
 
 
-def test_a_rival_leaves_where_its_comparison_is_decided_or_hopeless():
-    rng = np.random.default_rng(0)
-    ours = rng.exponential(size=100)
-    losses = {
-        "ours": ours,
-        "worse": ours + 3.0 + rng.normal(0.0, 0.5, 100),
-        "alike": rng.exponential(size=100),
-        "near": ours + 0.3 + rng.normal(0.0, 2.0, 100),
-    }
-    far, soon = (Stopping("ours", ("worse", "alike", "near"), {"w": (100, most)}) for most in (2_000, 110))
-    found = stopping.comparisons(far, "w", losses)
-    assert [one.outcome for one in found] == ["less", "open", "open"]
-    assert stopping.remaining(far, "w", found) == {"near"}
-    assert stopping.remaining(soon, "w", found) == set(), "ten more worlds would not help"
-    endless = Stopping("ours", ("alike",), {"w": (100, 2_000_000)})
-    assert stopping.remaining(endless, "w", found[1:2]) == {"alike"}, "it will be told that they are alike"
-
-
-def test_a_comparison_that_was_left_stays_as_it_was():
-    rng = np.random.default_rng(1)
-    ours, theirs = rng.exponential(size=400), rng.exponential(size=400)
-    before = stopping.compare(("a", "b"), ours[:100], theirs[:100], (100, 200, 400))
-    theirs[100:] = np.nan  # the rival left after 100 worlds
-    assert stopping.compare(("a", "b"), ours, theirs, (100, 200, 400)) == before
-
-
 # Runs
 
 RIVER = Choice("riverswim", {"length": 3})

@@ -185,21 +185,21 @@ def test_an_agent_that_ran_in_few_worlds_is_ordered_by_those_who_ran_with_it():
     assert leaders.order([*hard, *easy]) == ["a", "c", "b"]
 
 
-def test_agents_with_fewer_trials_are_judged_where_both_ran_and_do_not_lead():
-    """`few` met only two worlds, which cost everybody ten times as much; it beats `ours` by a tenth there."""
-    ours = [10.0, 1.0, 1.0, 1.0] * 30
-    few: list[float | None] = [9.0, None, None, None, 9.0, *[None] * 115]
+def test_agents_with_fewer_trials_are_judged_where_both_ran_and_with_too_few_not_at_all():
+    """`half` met the dear worlds and no more, where it beats `ours` by a tenth; `few` met two of them."""
+    ours = [10.0, 1.0] * 60
+    few: list[float | None] = [9.0, None, 9.0, *[None] * 117]
+    half: list[float | None] = [9.0, None] * 60
     losses: Losses = {
         ("w", "ours"): list(ours),
         ("w", "worse"): [2.0 * loss for loss in ours],
         ("w", "few"): few,
+        ("w", "half"): half,
     }
     (world,) = worlds_of(losses)
-    found = leaders.places(world)
-    assert {agent: place.leader for agent, place in found.items()} == dict.fromkeys(
-        ("ours", "worse", "few"), "ours"
-    )
-    assert found["ours"].ratio == 1.0
-    assert found["worse"].ratio == pytest.approx(2.0)
-    mean = sum(ours) / len(ours)
-    assert found["few"].ratio == pytest.approx((mean - 1.0) / mean), "not 9 over the mean of ours"
+    found = {agent: (place.leader, place.ratio) for agent, place in leaders.places(world).items()}
+    assert found == {
+        "ours": ("half", pytest.approx(5.5 / 4.5)),  # not 5.5 over 9
+        "worse": ("half", pytest.approx(11.0 / 4.5)),
+        "half": ("half", 1.0),
+    }

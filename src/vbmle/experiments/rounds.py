@@ -55,30 +55,21 @@ def rounds(
 ) -> Iterator[Round]:
     """What to run next, given the losses so far; ask for a round when the one before is complete."""
     if experiment.stop is None:
-        everything = dict.fromkeys(experiment.agents, experiment.trials)
-        yield Round(
-            experiment.name, list(missing), _totals(experiment, dict.fromkeys(experiment.worlds, everything))
-        )
+        yield Round(experiment.name, list(missing), _totals(experiment, dict.fromkeys(experiment.worlds)))
         return
-    stop, looks = experiment.stop, experiment.stop.looks
-    playing = {world: set(stop.rivals) for world in experiment.worlds}
-    reached = {world: dict.fromkeys(experiment.agents, 0) for world in experiment.worlds}
+    looks = {world: list(experiment.stop.looks[world]) for world in experiment.worlds}
     most = max(len(found) for found in looks.values())
     for number in range(most):
-        upto = {
-            world: looks[world][number] for world in playing if playing[world] and number < len(looks[world])
-        }
-        trials = [trial for trial in missing if _due(experiment, trial, upto, number, playing)]
-        for world, count in upto.items():
-            left = set(stop.rivals) - playing[world]
-            reached[world] |= {agent: count for agent in experiment.agents if agent not in left}
+        upto = {world: found[number] for world, found in looks.items() if number < len(found)}
+        trials = [trial for trial in missing if _due(trial, upto, number, looks)]
         name = experiment.name if most == 1 else f"{experiment.name}, look {number + 1} of {most}"
-        yield Round(name, trials, _totals(experiment, {world: reached[world] for world in upto}))
+        yield Round(name, trials, _totals(experiment, dict(upto)))
         for world, count in upto.items():
             found = look(experiment, world, losses, count)
             if trials and most > 1:
                 say(f"{world}, {count} worlds: {'; '.join(map(line, found))}")
-            playing[world] &= stopping.remaining(stop, world, found)
+            if stopping.settled(experiment.stop, found):
+                looks[world] = looks[world][: number + 1]
 
 
 def look(experiment: Experiment, world: str, losses: Losses, count: int) -> list[Comparison]:
@@ -96,21 +87,19 @@ def line(found: Comparison) -> str:
     return f"{found.reference} {words} {found.rival} ({found.value:.3g} [{found.low:.3g}, {found.high:.3g}])"
 
 
-def _due(
-    experiment: Experiment, trial: Trial, upto: dict[str, int], number: int, playing: dict[str, set[str]]
-) -> bool:
-    """It belongs to this look, not to the one before, and its agent is still being compared."""
-    stop = experiment.stop
-    assert stop is not None
-    if trial.world not in upto or trial.agent in set(stop.rivals) - playing[trial.world]:
+def _due(trial: Trial, upto: dict[str, int], number: int, looks: dict[str, list[int]]) -> bool:
+    """It belongs to this look: not to the one before."""
+    if trial.world not in upto:
         return False
-    before = stop.looks[trial.world][number - 1] if number else 0
+    before = looks[trial.world][number - 1] if number else 0
     return before <= trial.index < upto[trial.world]
 
 
-def _totals(experiment: Experiment, reached: dict[str, dict[str, int]]) -> dict[str, int]:
-    """By agent, the trials of the worlds at hand."""
+def _totals(experiment: Experiment, upto: dict[str, int | None]) -> dict[str, int]:
     return {
-        agent: sum(min(experiment.budget(world, agent), counts[agent]) for world, counts in reached.items())
+        agent: sum(
+            min(experiment.budget(world, agent), experiment.trials if count is None else count)
+            for world, count in upto.items()
+        )
         for agent in experiment.agents
     }

@@ -5,9 +5,7 @@ worlds. A comparison is decided at the first look whose interval of the mean dif
 
     excludes 0,  or is shorter than a tenth of the larger of the two mean losses,
 
-and a rival leaves a world when its comparison is decided or hopeless, after N trials at the latest. Hopeless is one
-whose interval, were it to shrink like the root of n, would after N worlds still reach twice as far as the difference,
-and be twice as long as asked: leaving it open early can only make errors rarer. Look k spends the error
+and a world is left when all its comparisons are decided, after N trials at the latest. Look k spends the error
 alpha_k = alpha ((n_k/N)^2 - (n_{k-1}/N)^2), and its interval has the level 1 - alpha_k. By the union bound all K
 intervals hold together with probability 1 - alpha, whenever one stops, and so does what they have in common, which is
 what is reported (repeated confidence intervals, Jennison and Turnbull 1989; spending as by Lan and DeMets 1983).
@@ -113,8 +111,6 @@ def compare(names: tuple[str, str], ours: Floats, theirs: Floats, looks: Sequenc
         both = np.isfinite(ours[:look]) & np.isfinite(theirs[:look])
         if len(both) < look or both.sum() < 2:
             continue
-        if found and both.sum() == found.trials:
-            continue  # nothing new: the rival has left
         one, two = ours[:look][both], theirs[:look][both]
         value, low, high = paired(one, two, error)
         if found and max(low, found.low) <= value <= min(high, found.high):
@@ -167,15 +163,6 @@ def comparisons(stop: Stopping, world: str, losses: Mapping[str, Floats]) -> lis
     return [comparison for comparison in found if comparison is not None]
 
 
-def is_hopeless(found: Comparison, most: int) -> bool:
-    """Whether so many trials would hardly decide a comparison that is open."""
-    length = (found.high - found.low) * math.sqrt(found.trials / most)
-    short = SHARE * max(found.mean, found.rival_mean)
-    return abs(found.value) < length / 4.0 and length > 2.0 * short
-
-
-def remaining(stop: Stopping, world: str, found: Sequence[Comparison]) -> set[str]:
-    """The rivals whose comparison is worth going on with."""
-    most = stop.looks[world][-1]
-    left = {one.rival for one in found if one.decided or is_hopeless(one, most)}
-    return set(stop.rivals) - left
+def settled(stop: Stopping, found: Sequence[Comparison]) -> bool:
+    """Every comparison of a world is decided."""
+    return sum(comparison.decided > 0 for comparison in found) == len(stop.rivals)

@@ -13,7 +13,7 @@ from vbmle.report.statistics import Interval
 from vbmle.report.world_runs import WorldRuns
 
 ENOUGH = 50
-"""Trials that let an agent lead, or half of the most that any agent has if that is less."""
+"""Trials that an agent is judged by at least, or half of the most that any agent has if that is less."""
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Place:
 
     agent: str
     leader: str
-    """The agent with the least mean regret there, of those with enough trials."""
+    """The agent with the least mean regret there."""
     mean: Interval
     ratio: float
     """Its mean regret over the leader's, where no regret counts as less than FLOOR times the world's scale."""
@@ -41,14 +41,14 @@ class Place:
 
 
 def places(world: WorldRuns) -> dict[str, Place]:
-    """Every agent but those that only serve as a measure, in the order of the experiment."""
-    agents = {label: runs for label, runs in world.agents.items() if label not in world.references}
-    if not agents:
+    """Every agent with enough trials but those that only serve as a measure, in the order of the experiment."""
+    playing = {label: runs for label, runs in world.agents.items() if label not in world.references}
+    if not playing:
         return {}
+    most = max(len(runs.trials) for runs in playing.values())
+    agents = {label: runs for label, runs in playing.items() if len(runs.trials) >= min(ENOUGH, most / 2.0)}
     means = _means(world, list(agents))
-    most = max(len(runs.trials) for runs in agents.values())
-    enough = [label for label, runs in agents.items() if len(runs.trials) >= min(ENOUGH, most / 2.0)]
-    leader = min(enough, key=means.__getitem__)
+    leader = min(means, key=means.__getitem__)
     floor = max(FLOOR * world.scale, np.finfo(float).tiny)
     best = max(means[leader], floor)
     found = {}
