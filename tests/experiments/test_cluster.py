@@ -128,12 +128,11 @@ def test_an_interrupt_and_the_end_of_the_cluster_keep_what_is_complete(tmp_path:
     run = vbmle(start, "run", spec, "--trials", 2000, "--out", out, "--dask", address)
     worker(start, address, tmp_path / "one")  # later than the run: it waits for one
     until(lambda: records(out) or run.poll() is not None)
-    began = time.monotonic()
     run.send_signal(signal.SIGINT)
     _, err = run.communicate(timeout=PATIENCE)
-    assert time.monotonic() - began < 5.0
     assert (run.returncode, err.splitlines()[-1][:18]) == (130, "vbmle: interrupted"), err
     kept = records(out)
+    assert kept < len(read(spec, trials=2000).plan()) / 2, "it did not go on to the end"
     again = vbmle(start, "run", spec, "--trials", 2000, "--out", out, "--dask", address)
     until(lambda: records(out) > kept or again.poll() is not None)
     boss.kill()

@@ -11,7 +11,7 @@ function readLearner(text) {
   return known && ["global", "local"].includes(search) ? { schedule, scale: Number(scale), search } : null;
 }
 
-/** The settings of a world as it comes. */
+/** The settings that a world begins with. */
 function startOf(scene) {
   return {
     world: scene.key, truth: scene.truth, seed: scene.seed, schedule: "sqrt", scale: 1, search: "global", rival: null,
