@@ -28,6 +28,7 @@ from vbmle.bench import (
     service_load,
     stopwatch,
     tabular_steps,
+    waiting,
 )
 from vbmle.bench.slsqp import Problem, Slsqp
 from vbmle.bench.speed_table import (
@@ -306,6 +307,7 @@ def test_the_quick_bench_is_complete(quick: tuple[Path, str, str]):
             large_models,
             certificates,
             service_load,
+            waiting,
         )
     }
     aimed = [(row["measure"], row["case"]) for row in rows if row["target"]]

@@ -26,6 +26,7 @@ from vbmle.bench import (
     scaling,
     service_load,
     tabular_steps,
+    waiting,
 )
 from vbmle.bench.effort import FULL, QUICK, Effort
 from vbmle.bench.speed_table import MISSED, Row, as_table, write
@@ -83,6 +84,7 @@ def jobs(effort: Effort) -> list[tuple[str, int, Callable[[Tick], Any]]]:
     found.append(("large models, rewards far away", 1, _ticking(hard)))
     found.append(("outside the core", 1, _ticking(partial(overhead.step_without_solves, effort))))
     found.append(("the service under load", 1, _ticking(partial(service_load.measure, effort))))
+    found.append(("how long a person waits", 1, _ticking(partial(waiting.measure, effort))))
     found.append(("BLAS threads", 1, _ticking(partial(overhead.blas_threads, effort))))
     for states in effort.sparse_sizes:
         found.append(
