@@ -16,9 +16,10 @@ There is no proof for this form.
 
 from __future__ import annotations
 
-from vbmle.agents.base import ModelAgent, OnImpossible, require_convex
+from vbmle.agents.base import require_convex
 from vbmle.agents.decision import Decision
 from vbmle.agents.information_ratio import PosteriorDraws
+from vbmle.agents.model_agent import ModelAgent, OnImpossible
 from vbmle.agents.posterior import MOST_DRAWS, MOST_THINNING
 from vbmle.common.validation import Ints, at_most, index, positive_integer
 from vbmle.estimation.change_point import Restart

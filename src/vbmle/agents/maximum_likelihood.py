@@ -9,8 +9,8 @@ It explores only by accident. Its estimate converges to some theta that predicts
 from __future__ import annotations
 
 from vbmle.agents import decision
-from vbmle.agents.base import ModelAgent, OnImpossible
 from vbmle.agents.decision import Decision
+from vbmle.agents.model_agent import ModelAgent, OnImpossible
 from vbmle.agents.tuning import Knob
 from vbmle.common.validation import Floats, Ints, non_negative
 from vbmle.estimation.candidates import make_solver

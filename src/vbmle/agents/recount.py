@@ -17,7 +17,7 @@ from vbmle.estimation.counts import ImpossibleTransition, TransitionCounts
 from vbmle.estimation.forgetting import ForgettingCounts
 
 if TYPE_CHECKING:
-    from vbmle.agents.base import ModelAgent
+    from vbmle.agents.model_agent import ModelAgent
 
 MODEL_CHANGED = ("refuse", "recount")
 
