@@ -125,6 +125,7 @@ def test_an_edit_of_what_decides_numbers_makes_another_key(checkout: Path, name:
     "name",
     [
         "cli.py",
+        "terminal.py",
         "gym.py",
         "testing.py",
         "bench/runner.py",

@@ -73,8 +73,17 @@ class Constraints:
             worst, where = float(abs(theta.sum() - 1.0)), f"theta sums to {theta.sum():.6g}, not 1"
         mixed = float(np.abs(theta - np.eye(len(theta))[int(theta.argmax())]).max())
         if self.domain == "vertices" and mixed > worst:
-            worst, where = mixed, "theta is a mix, and domain='vertices' wants all weight on one candidate"
+            worst, where = mixed, "theta is a mix, and domain='vertices' needs all weight on one candidate"
         return worst, where
+
+
+def tabular(possible: Transitions, p_min: float) -> Constraints:
+    """Of a model with one parameter per transition: those of each pair sum to 1."""
+    count = possible.count
+    sums = sparse.csr_array(
+        (np.ones(count), np.arange(count), possible.indptr), shape=(len(possible.indptr) - 1, count)
+    )
+    return Constraints(possible, sums, sparse.csr_array((0, count)), [], p_min, "polytope")
 
 
 def rounding_of(rows: Floats | sparse.csr_array, theta: Floats) -> Floats | float:

@@ -108,6 +108,20 @@ def row_norms(phi: Floats | sparse.csr_array) -> Floats:
     return np.sqrt(np.asarray(phi.multiply(phi).sum(axis=1)).ravel())
 
 
+def support_pattern(support: ArrayLike | sparse.sparray) -> tuple[sparse.csr_array, int]:
+    """The transitions that are possible, (S*A, S), and the number of actions, for a boolean array or a sparse one."""
+    if not sparse.issparse(support):
+        mask = validation.mask("support", support, None)
+        states = mask.shape[0]
+        pattern = sparse.csr_array(mask.reshape(-1, states).astype(np.float64))
+        return pattern, pattern.shape[0] // states
+    pattern = sparse.csr_array(support).astype(np.float64)
+    pairs, states = pattern.shape
+    if states == 0 or pairs % states or pairs == 0:
+        raise ValueError(f"support has shape {pattern.shape}; a sparse one needs (S*A, S)")
+    return pattern, pairs // states
+
+
 def one_parameter_each(support: sparse.csr_array, num_actions: int) -> Transitions:
     """The tabular layout: transition i has the single coordinate i, with weight 1."""
     pattern = support.copy()
