@@ -83,7 +83,7 @@ def test_steps_have_the_law_and_the_rewards_of_the_world():
         seen[i] += 1.0
         state = following
     assert set(paid[seen > 0]) == {-100.0, -1.0, 0.0}  # nothing on the way from the goal to the start
-    p, rows = mdp.transitions.probabilities(world.theta), mdp.transitions.row_of
+    p, rows = mdp.transitions.probabilities(world.theta), mdp.transitions.pair_of
     visits = np.bincount(rows, seen)[rows]
     often = visits >= 100
     error = np.sqrt(p * (1.0 - p) / np.maximum(visits, 1.0))

@@ -190,7 +190,7 @@ def _require_kinds(agent: Any, world: Any) -> None:
 def rewards(mdp: LinearMixtureMDP) -> Floats:
     """The reward of every possible transition (as ordered in `mdp.transitions`), in the user's units."""
     by_transition = len(mdp.transition_reward) > 0
-    values = mdp.transition_reward if by_transition else mdp.row_reward[mdp.transitions.row_of]
+    values = mdp.transition_reward if by_transition else mdp.pair_reward[mdp.transitions.pair_of]
     return values * mdp.reward_scale + mdp.reward_offset
 
 

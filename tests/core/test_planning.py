@@ -63,7 +63,7 @@ def test_every_kind_of_model_is_planned_for(name: str):
     if len(mdp.transition_reward):
         R = (P * mdp.transitions.dense(mdp.transition_reward)).sum(-1)
     else:
-        R = mdp.row_reward.reshape(states, mdp.num_actions)
+        R = mdp.pair_reward.reshape(states, mdp.num_actions)
     case = Known(P, R, mdp.discount)
     held = np.arange(states) % mdp.num_actions
     for factors in (True, False):

@@ -17,7 +17,7 @@ from vbmle.worlds import suppliers
 SHOP = suppliers(every=300)
 BOTH = vbmle.LinearMixtureMDP.from_models(
     [SHOP.mdp.transition([1.0, 0.0]), SHOP.mdp.transition([0.0, 1.0])],
-    SHOP.mdp.row_reward.reshape(4, 2),
+    SHOP.mdp.pair_reward.reshape(4, 2),
     0.9,
     domain="vertices",
 )

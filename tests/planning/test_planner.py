@@ -139,7 +139,7 @@ def test_every_kind_of_model_is_planned_for(name: str):
     if len(mdp.transition_reward):
         R = (P * mdp.transitions.dense(mdp.transition_reward)).sum(-1)
     else:
-        R = mdp.row_reward.reshape(mdp.num_states, mdp.num_actions)
+        R = mdp.pair_reward.reshape(mdp.num_states, mdp.num_actions)
     exact = optimal(P, R, mdp.discount)
     rounding = Problem(mdp, theta, P, R).rounding
     for result in (*(plan(mdp, theta, method=m) for m in METHODS), value_iteration(mdp, theta)):

@@ -78,7 +78,7 @@ def test_the_reward_is_paid_on_reaching_the_goal():
     world = frozen_lake()
     rows = world.mdp.transitions
     np.testing.assert_array_equal(
-        world.mdp.transition_reward, (rows.successor == 15) & (rows.row_of // 4 != 15)
+        world.mdp.transition_reward, (rows.successor == 15) & (rows.pair_of // 4 != 15)
     )
 
 
@@ -155,7 +155,7 @@ def test_split_states_keep_expected_rewards_and_moves_exactly(name: str, slip: l
     assert mdp.num_states > states
     p = mdp.transitions.probabilities(world.theta)
     paid = p * rewards(mdp)
-    rows = mdp.transitions.row_of
+    rows = mdp.transitions.pair_of
     expected = np.bincount(rows, paid, mdp.num_states * mdp.num_actions).reshape(mdp.num_states, -1)
     truth = table_reward(env, slip)
     np.testing.assert_allclose(expected[~ended], truth[of[~ended]], rtol=0.0, atol=1e-10)

@@ -214,7 +214,7 @@ def reward_range(mdp: LinearMixtureMDP) -> float:
     values = (
         mdp.transition_reward[may_happen]
         if len(mdp.transition_reward)
-        else mdp.row_reward[mdp.allowed.ravel()]
+        else mdp.pair_reward[mdp.allowed.ravel()]
     )
     return float(np.ptp(values)) or 1.0
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from vbmle.agents.base import Agent, refuse_more
-from vbmle.agents.recount import places
+from vbmle.agents.recount import counted_transitions
 from vbmle.agents.triggers import EveryStep, Trigger
 from vbmle.common.files import Snapshot
 from vbmle.common.validation import Among, Ints, index, one_of
@@ -79,7 +79,7 @@ class ModelAgent(Agent):
         return cls.observe is ModelAgent.observe
 
     def _learnt(self) -> Snapshot:
-        return {"where": places(self.counts), **super()._learnt()}
+        return {"where": counted_transitions(self.counts), **super()._learnt()}
 
     @abstractmethod
     def _decide(self, state: int) -> None:

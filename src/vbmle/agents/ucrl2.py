@@ -111,7 +111,7 @@ class UCRL2(ModelAgent):
         return self._policy
 
     def radius(self) -> Floats:
-        """The L1 radius of each (s, a) row, for an episode that starts now."""
+        """The L1 radius of each pair (s, a), for an episode that starts now."""
         successors, t = np.diff(self.mdp.transitions.indptr), self.counts.total + 1
         log = np.log(2.0 * self.mdp.num_actions * t / self.settings["delta"])
         visits = self.counts.visits()

@@ -245,8 +245,8 @@ class ApproximateVBMLE(ModelAgent):
         last, best = solver.theta.copy(), -math.inf
         chosen: Snapshot = {}
         for action in range(self.mdp.num_actions):
-            row = state * self.mdp.num_actions + action
-            self.mdp.core.value_feature(row, solver.V, self._linear, alpha)
+            pair = state * self.mdp.num_actions + action
+            self.mdp.core.value_feature(pair, solver.V, self._linear, alpha)
             solver.start(last)
             solver.climb(self._objective)
             if solver.objective > best:

@@ -69,12 +69,12 @@ def _finite(mdp: LinearMixtureMDP) -> Model:
     """
     if mdp.allowed.all():
         return mdp.core
-    reward = np.where(mdp.allowed.ravel(), mdp.row_reward, -1.0 / (1.0 - mdp.discount))
+    reward = np.where(mdp.allowed.ravel(), mdp.pair_reward, -1.0 / (1.0 - mdp.discount))
     return core_model(mdp, reward)
 
 
 def optimistic_value(mdp: LinearMixtureMDP) -> Floats:
-    """V of a controller who also picks, in every row, the most favourable successor: at least V* for any theta."""
+    """V of a controller who also picks, in every pair (s, a), the most favourable successor: at least V* for any theta."""
     plan = BestSuccessors(mdp)
     return np.minimum(plan.V + plan.error_bound, 1.0 / (1.0 - mdp.discount))
 

@@ -241,11 +241,11 @@ def prove(solver: Solver | CandidateSolver, objective: Objective) -> float:
 
 def _rounding(counts: TransitionCounts, theta: Floats) -> float:
     """What rounding may add to the log-likelihood where large weights cancel in probabilities."""
-    rows, seen = counts.mdp.transitions, counts.observed
-    each = feasible_set.rounding_of(rows.phi[seen], theta)
+    possible, seen = counts.mdp.transitions, counts.observed
+    each = feasible_set.rounding_of(possible.phi[seen], theta)
     if isinstance(each, float) or len(seen) == 0:
         return 0.0
-    p = rows.probabilities(theta)[seen]
+    p = possible.probabilities(theta)[seen]
     lost = np.where(p > each, each / np.maximum(p - each, 1e-300), np.inf)
     return float(counts.values[seen] @ lost)
 

@@ -49,14 +49,14 @@ def facts(world: World) -> dict[str, float]:
 
 def columns(world: World, history: History, steps: Ints, mle: bool = False) -> dict[str, Floats]:
     """The columns of a record by name: those that the history has, and on demand the estimate's error."""
-    row = steps - 1
-    found = {"regret": history.regret[row], "seconds": mean_between(history.seconds, steps)}
+    at = steps - 1
+    found = {"regret": history.regret[at], "seconds": mean_between(history.seconds, steps)}
     if history.trouble is not None:
         found["trouble"] = sum_between(history.trouble, steps)
     for name in ("distance", "distance_mean"):
         values = getattr(history, name)
         if values is not None:
-            found[name] = values[row]
+            found[name] = values[at]
     return found | ({"mle_error": mle_error(world, history, steps)} if mle else {})
 
 
@@ -81,5 +81,5 @@ def mle_error(world: World, history: History, steps: Ints, ridge: float = RIDGE)
             counts.add(int(state), int(action), int(next_state))
         t = int(step)
         solver.climb(make_objective(counts, ridge))  # from where the last one ended
-        errors[row] = squared_error(counts, solver.theta, world.theta, ridge)
+        errors[at] = squared_error(counts, solver.theta, world.theta, ridge)
     return errors

@@ -101,7 +101,7 @@ def _open(experiment: Experiment, folder: Path, watcher: Watcher) -> tuple[Store
 
 def _complete(store: Store, trials: list[Trial], workers: Workers, watcher: Watcher) -> Summary:
     """Run the trials and keep their records; where comparisons decide how many it takes, look by look."""
-    summary = Summary(kept=len(store.experiment.plan()) - len(trials))
+    summary = Summary(kept=len(store.experiment.all_trials()) - len(trials))
     losses = rounds.Losses(store, trials)
 
     def keep(trial: Trial, result: Record | Failure | Lost) -> None:

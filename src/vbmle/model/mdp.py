@@ -146,15 +146,15 @@ class LinearMixtureMDP:
         if len(empty):
             state, action = divmod(int(empty[0]), self.num_actions)
             raise ValueError(f"{names.pair(state, action)} has no possible successor; every pair needs one")
-        self.row_reward, self.transition_reward = transitions.reward_tables(possible, reward, allowed)
+        self.pair_reward, self.transition_reward = transitions.reward_tables(possible, reward, allowed)
         self.reward_offset, self.reward_scale = 0.0, 1.0
         self._check_reward(normalise_reward)
-        self.row_reward[~allowed.ravel()] = -np.inf
+        self.pair_reward[~allowed.ravel()] = -np.inf
         self.polytope = feasible_set.build(constraints)
         for array in (
             self.allowed,
             self.initial,
-            self.row_reward,
+            self.pair_reward,
             self.transition_reward,
             possible.indptr,
             possible.successor,
@@ -162,8 +162,8 @@ class LinearMixtureMDP:
             array.flags.writeable = False
 
     def _check_reward(self, normalise: bool) -> None:
-        values = self.transition_reward if len(self.transition_reward) else self.row_reward
-        pairs = self.transitions.row_of if len(self.transition_reward) else np.arange(len(values))
+        values = self.transition_reward if len(self.transition_reward) else self.pair_reward
+        pairs = self.transitions.pair_of if len(self.transition_reward) else np.arange(len(values))
         counted = values[self.allowed.ravel()[pairs]]
         values[~self.allowed.ravel()[pairs]] = counted.min()
         low, high = float(counted.min()), float(counted.max())
@@ -180,8 +180,8 @@ class LinearMixtureMDP:
         values -= self.reward_offset
         values /= self.reward_scale
 
-    def _pair(self, row: int) -> str:
-        return self.names.pair(*divmod(row, self.num_actions))
+    def _pair(self, number: int) -> str:
+        return self.names.pair(*divmod(number, self.num_actions))
 
     @classmethod
     def _build(

@@ -103,8 +103,8 @@ def trap() -> Scene:
 def river() -> Scene:
     """RiverSwim as a mixture of moving forward, staying and drifting back."""
     world = worlds.riverswim(6, features="mixture")
-    places = [f"at place {s}" for s in range(6)]
-    places[0], places[-1] = "at the left bank", "at the right bank"
+    names = [f"at place {s}" for s in range(6)]
+    names[0], names[-1] = "at the left bank", "at the right bank"
     return Scene(
         key="river",
         title="The river",
@@ -112,7 +112,7 @@ def river() -> Scene:
         "Only those who swim learn how strong it is.",
         world=world,
         models=("forward", "stay", "back"),
-        states=tuple(places),
+        states=tuple(names),
         actions=("left", "right"),
         verbs=("drifts left", "swims right"),
         glyphs=("←", "→"),

@@ -76,7 +76,7 @@ def pricing(
     theta = weights("mix", mix, len(CUSTOMERS), seed)
     models = [_moves(days, seats, buys(*customer)) for customer in CUSTOMERS]
     size, actions = (days + 1) * (seats + 1), len(PRICES)
-    day, left, price = _places(days, seats)
+    day, left, price = _quantities(days, seats)
     sale = np.nonzero((left > 0) & (day < days))[0]
     to = (day[sale] + 1) * (seats + 1) + left[sale] - 1
     paid = sparse.csr_array((np.array(PRICES)[price[sale]], (sale, to)), shape=(size * actions, size))
@@ -92,8 +92,8 @@ def buys(middle: float, spread: float) -> Floats:
     return np.asarray(1.0 / (1.0 + np.exp((np.array(PRICES) - middle) / spread)), dtype=np.float64)
 
 
-def _places(days: int, seats: int) -> tuple[Ints, Ints, Ints]:
-    """Day, seats left and price of each row (s, a)."""
+def _quantities(days: int, seats: int) -> tuple[Ints, Ints, Ints]:
+    """Day, seats left and price of each pair (s, a)."""
     state, price = np.divmod(np.arange((days + 1) * (seats + 1) * len(PRICES)), len(PRICES))
     day, left = np.divmod(state, seats + 1)
     return day, left, price
@@ -101,7 +101,7 @@ def _places(days: int, seats: int) -> tuple[Ints, Ints, Ints]:
 
 def _moves(days: int, seats: int, chance: Floats) -> sparse.csr_array:
     """The base model of one kind of customer, (S*A, S): the night after the last day leads to a new season."""
-    day, left, price = _places(days, seats)
+    day, left, price = _quantities(days, seats)
     pairs = np.arange(len(day))
     sells = np.where((left > 0) & (day < days), chance[price], 0.0)
     stay = np.where(day < days, (day + 1) * (seats + 1) + left, seats)
