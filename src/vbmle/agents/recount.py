@@ -30,7 +30,7 @@ def counted_transitions(counts: TransitionCounts) -> Ints:
 
 
 def recount(agent: ModelAgent, snapshot: Snapshot, where: Ints) -> None:
-    """Give a fresh agent what a snapshot of one on another model had counted; `where` is what `counted_transitions` gave then.
+    """Give a fresh agent what a snapshot of one on another model had counted, at `where` (`counted_transitions`).
 
     Transitions that the new model calls impossible are dealt with as `on_impossible` says.
     """

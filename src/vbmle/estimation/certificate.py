@@ -74,7 +74,7 @@ def _finite(mdp: LinearMixtureMDP) -> Model:
 
 
 def optimistic_value(mdp: LinearMixtureMDP) -> Floats:
-    """V of a controller who also picks, in every pair (s, a), the most favourable successor: at least V* for any theta."""
+    """V of a controller who also picks the most favourable successor of every pair: at least V* for any theta."""
     plan = BestSuccessors(mdp)
     return np.minimum(plan.V + plan.error_bound, 1.0 / (1.0 - mdp.discount))
 

@@ -76,7 +76,7 @@ def mle_error(world: World, history: History, steps: Ints, ridge: float = RIDGE)
     mdp, errors = world.mdp, np.empty(len(steps))
     counts, solver, t = TransitionCounts(mdp), Solver(mdp), 1
     path = list(zip(history.states, history.actions, history.next_states, strict=True))
-    for row, step in enumerate(steps):
+    for at, step in enumerate(steps):
         for state, action, next_state in path[t - 1 : step - 1]:
             counts.add(int(state), int(action), int(next_state))
         t = int(step)

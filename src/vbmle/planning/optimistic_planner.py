@@ -114,7 +114,7 @@ class Optimist:
 
 
 class BestSuccessors:
-    """The plan of a controller who also picks, in every pair (s, a), the best successor: worth at least V* for any theta.
+    """The plan of a controller who also picks the best successor of every pair: worth at least V* for any theta.
 
     Policy iteration over one transition per state. The process is deterministic, so a policy is evaluated by doubling
     its horizon: the cost grows with log(1/(1-gamma)) only. Whatever V it ends with, V + max(T V - V, 0)/(1-gamma)
