@@ -116,7 +116,8 @@ def test_the_hidden_truth_is_resampled_on_request_only():
 @pytest.mark.parametrize("name", ["riverswim", "frozen_lake", "hypercube"])
 def test_random_truths_are_feasible_and_differ(name: str):
     """Product of simplices, one simplex, a cross-polytope."""
-    mdp = gymnasium.make(NAMES[name]).unwrapped.world.mdp  # type: ignore[attr-defined]
+    plain: Any = gymnasium.make(NAMES[name]).unwrapped
+    mdp = plain.world.mdp
     rng = np.random.default_rng(0)
     draws = [random_theta(mdp, rng) for _ in range(5)]
     assert all(mdp.contains(theta) for theta in draws)

@@ -120,7 +120,7 @@ def _require_recountable(
     cls: type[Agent], path: object, meta: Meta, mdp: LinearMixtureMDP, where: Ints | None
 ) -> None:
     """Refuse an agent that was saved on another model, unless its counts can be counted again on this one."""
-    if not cls._learns_from_counts():
+    if not cls.learns_from_counts:
         raise ValueError(
             f"{cls.__name__} learns from more than counts; model_changed='recount' is not for it"
         )

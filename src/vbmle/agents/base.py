@@ -82,6 +82,9 @@ class Agent(ABC):
     saved: ClassVar[tuple[str, ...]] = ()
     """Attributes, arrays or numbers, that are saved beside the parts; those of base classes come on top."""
 
+    learns_from_counts: ClassVar[bool] = False
+    """Whether counts are all that observations leave behind, so that they can be recounted on another model."""
+
     label: ClassVar[str] = ""
     """What it is called in comparisons; the name of the class where this is empty."""
 
@@ -266,11 +269,6 @@ class Agent(ABC):
     def _learnt(self) -> Snapshot:
         """All that is written to a file: the snapshot, and what a subclass needs for a model that has changed."""
         return self.snapshot()
-
-    @classmethod
-    def _learns_from_counts(cls) -> bool:
-        """Whether counts are all that observations leave behind, so that they can be recounted on another model."""
-        return False
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the agent as .npz (no pickle): after `load`, act and observe go on exactly as before."""

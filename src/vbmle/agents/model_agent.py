@@ -28,7 +28,7 @@ class ModelAgent(Agent):
     """An agent that learns from transition counts, and decides at most once for each observation and state.
 
     A subclass has `_decide`, and another `_trigger` where it need not decide every time. One with an `observe` of its
-    own is asked one by one in `observe_many`, unless it has one of its own too.
+    own observes logged transitions one by one, unless it has an `observe_many` of its own too.
 
     on_impossible: what to do with an observation that no feasible theta allows. "raise" refuses it; "skip" notes it in
     `counts.skipped` and learns nothing from it; "widen" gives its pair (s, a) a chance of 1% of anything from then on
@@ -43,10 +43,12 @@ class ModelAgent(Agent):
 
     saved: ClassVar[tuple[str, ...]] = ("decisions", "_decided")
 
+    learns_from_counts = True
+
     def __init_subclass__(cls, **extra: Any) -> None:
         super().__init_subclass__(**extra)
-        if "observe" in vars(cls) and "observe_many" not in vars(cls):
-            cls.observe_many = Agent.observe_many  # type: ignore[method-assign, assignment]
+        if "observe" in vars(cls) and "learns_from_counts" not in vars(cls):
+            cls.learns_from_counts = False
 
     def __init__(
         self,
@@ -73,10 +75,6 @@ class ModelAgent(Agent):
         self._decided = -1  # the state decided for since the last observation
         self._watch = ChangePoint(mdp) if restart else None
         self._alarm = False
-
-    @classmethod
-    def _learns_from_counts(cls) -> bool:
-        return cls.observe is ModelAgent.observe
 
     def _learnt(self) -> Snapshot:
         return {"where": counted_transitions(self.counts), **super()._learnt()}
@@ -112,13 +110,19 @@ class ModelAgent(Agent):
         except ImpossibleTransition:
             if self._on_impossible == "raise":
                 raise
-            self.observe_many([state], [action], [next_state])
+            self._count(*(np.array([number]) for number in (state, action, next_state)))
 
-    def observe_many(self, states: ArrayLike, actions: ArrayLike, next_states: ArrayLike) -> Ints:
+    def observe_many(self, states: ArrayLike, actions: ArrayLike, next_states: ArrayLike) -> Ints | None:
         """Learn from logged transitions at once: the same as one by one, and refused as a whole.
 
         Returns the indices of those that no feasible theta allows, after `on_impossible` was applied to them.
         """
+        if not self.learns_from_counts:
+            return super().observe_many(states, actions, next_states)
+        return self._count(states, actions, next_states)
+
+    def _count(self, states: ArrayLike, actions: ArrayLike, next_states: ArrayLike) -> Ints:
+        """Count transitions, and treat those that no feasible theta allows as `on_impossible` says."""
         found = self.counts.find_many(states, actions, next_states)
         odd = np.nonzero(found < 0)[0]
         if len(odd) and self._on_impossible == "raise":

@@ -42,7 +42,7 @@ def read_forget(forget: Forget) -> tuple[str, float] | None:
     else:
         kind, steps = "half_life", forget
     if kind == "window":
-        return kind, positive_integer("forget's window", steps)  # type: ignore[arg-type]
+        return kind, positive_integer("forget's window", steps)
     return kind, positive("forget's half-life", steps)
 
 

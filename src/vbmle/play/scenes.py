@@ -179,7 +179,8 @@ def lake() -> Scene:
 
     env = gymnasium.make("FrozenLake-v1", map_name="4x4", is_slippery=False)
     world = worlds.from_gymnasium(env, slip=(0.15, 0.15, 0.7))
-    signs = "".join(sign.decode() for sign in env.unwrapped.desc.ravel())  # type: ignore[attr-defined]
+    plain: Any = env.unwrapped  # of its class, with the map
+    signs = "".join(sign.decode() for sign in plain.desc.ravel())
     names = {"S": "at the start", "F": "on the ice", "H": "in a hole", "G": "at the goal"}
     return Scene(
         key="lake",
