@@ -103,7 +103,7 @@ def trap() -> Scene:
 def river() -> Scene:
     """RiverSwim as a mixture of moving forward, staying and drifting back."""
     world = worlds.riverswim(6, features="mixture")
-    names = [f"at place {s}" for s in range(6)]
+    names = [f"at position {s}" for s in range(6)]
     names[0], names[-1] = "at the left bank", "at the right bank"
     return Scene(
         key="river",
@@ -160,7 +160,7 @@ def shop() -> Scene:
         key="shop",
         title="The shop",
         about="Order bread for tomorrow without knowing how busy the days are. "
-        "Every sale tells something, whatever you order.",
+        "Every sale tells you something, whatever you order.",
         world=worlds.inventory(20, lot=4),
         models=("quiet", "usual", "busy"),
         states=tuple(f"with {n} on the shelf" for n in range(21)),
@@ -207,7 +207,7 @@ def read(path: Path | None, theta: str | None) -> Scene | None:
     """The scene of a saved model and its true weights, as given on the command line; none where none is given."""
     if path is None:
         if theta is not None:
-            raise ValueError(f"--theta is {theta}, but there is no --model that it could belong to")
+            raise ValueError(f"--theta is {theta}, but there is no --model for it")
         return None
     mdp = LinearMixtureMDP.load(path)
     if theta is None:
@@ -218,7 +218,7 @@ def read(path: Path | None, theta: str | None) -> Scene | None:
         weights = [float(part) for part in theta.split(",")]
     except ValueError:
         raise ValueError(
-            f"--theta is {theta}; it needs numbers with commas between, as in .2,.3,.5"
+            f"--theta is {theta}; it needs numbers separated by commas, as in .2,.3,.5"
         ) from None
     return own(mdp, weights, path.stem)
 
