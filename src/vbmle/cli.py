@@ -34,6 +34,7 @@ Spec = Annotated[Path, typer.Argument(metavar="SPEC.toml", help="Worlds, agents,
 Dask = Annotated[str | None, typer.Option(metavar="ADDRESS", help="A running dask cluster to use instead.")]
 Trials = Annotated[int | None, typer.Option(metavar="N", help="Trials of every agent in every world.")]
 Horizon = Annotated[int | None, typer.Option(metavar="T", help="Steps in each trial.")]
+Quick = Annotated[bool, typer.Option("--quick", help="Few trials and steps: a first look.")]
 Jobs = Annotated[int | None, typer.Option(metavar="N", help="Processes; by default one per processor.")]
 
 
@@ -59,7 +60,7 @@ def main(context: typer.Context, version: Version = False) -> None:
 
 @app.command()
 def paper(
-    quick: Annotated[bool, typer.Option("--quick", help="Few trials and steps: a first look.")] = False,
+    quick: Quick = False,
     thorough: Annotated[
         bool, typer.Option("--thorough", help="Thousands of worlds, T to 100,000: hours.")
     ] = False,
@@ -111,7 +112,7 @@ def run(
 
 @app.command()
 def study(
-    quick: Annotated[bool, typer.Option("--quick", help="Few trials and steps: a first look.")] = False,
+    quick: Quick = False,
     out: Out = Path("study"),
     jobs: Jobs = None,
 ) -> None:
@@ -132,7 +133,7 @@ def study(
 
 @app.command()
 def compare(
-    quick: Annotated[bool, typer.Option("--quick", help="Few trials and steps: a first look.")] = False,
+    quick: Quick = False,
     out: Out = Path("compare"),
     jobs: Jobs = None,
 ) -> None:
@@ -152,7 +153,7 @@ def compare(
 
 @app.command()
 def league(
-    quick: Annotated[bool, typer.Option("--quick", help="Few trials and steps: a first look.")] = False,
+    quick: Quick = False,
     out: Out = Path("league"),
     jobs: Jobs = None,
     trials: Trials = None,

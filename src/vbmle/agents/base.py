@@ -45,7 +45,7 @@ class Part(Protocol):
 
 
 class Agent(ABC):
-    """The base class of all agents. One of your own needs `observe` and `policy`, and `act` if it decides when asked.
+    """The base class of all agents. A subclass needs `observe` and `policy`, and `act` if it decides when asked.
 
     Every attribute that is a `Part` is saved with the agent, and so are the attributes named in `saved`.
 
@@ -108,7 +108,7 @@ class Agent(ABC):
     def act(self, state: Any) -> Any:
         """The action to take in `state`, that of the policy in force; asking twice gives the same answer.
 
-        A state given by name is answered by the name of an action, where actions have names.
+        If the state is given by name, so is the action, where actions have names.
         """
         if isinstance(state, str):
             return self._act_by_name(state)
@@ -183,7 +183,7 @@ class Agent(ABC):
         return misfit(self._all_counts("a test of the model"), delta)
 
     def belief(self, prior: ArrayLike | None = None) -> Belief:
-        """What the observations say about theta: the posterior of each candidate, or mean and 90% interval by weight.
+        """What the observations say about theta: the posterior of each candidate, or mean and 90% interval of each weight.
 
         prior: (d,) probabilities of the candidates, where theta is one of them (domain "vertices"); uniform by default.
         """
@@ -282,9 +282,9 @@ class Agent(ABC):
         model_changed: Annotated[str, Among(MODEL_CHANGED)] = "refuse",
         **functions: Any,
     ) -> Self:
-        """Rebuild a saved agent on the same model; settings that are functions must be given again by name.
+        """Rebuild a saved agent on the same model; settings that are functions have to be passed again by name.
 
-        model_changed: what to do where the model is another one, say with a corrected reward. "refuse" it, or
+        model_changed: what to do if the model has changed, say its reward was corrected. "refuse" it, or
         "recount": what was counted carries over, for agents that learn from counts (`vbmle.agents.recount`).
         """
         one_of("model_changed", model_changed, MODEL_CHANGED)

@@ -1,4 +1,4 @@
-"""`ModelAgent`: what agents share that learn a model from transition counts and decide when their trigger says so."""
+"""`ModelAgent`: the base of agents that learn a model from transition counts and decide when their trigger says so."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ class ModelAgent(Agent):
 
     @property
     def restarts(self) -> list[int]:
-        """After how many observations it has started anew (restart="on-alarm")."""
+        """After how many observations it has started over (restart="on-alarm")."""
         return [] if self._watch is None else list(self._watch.restarts)
 
     def _until_alarm(self, found: Ints) -> int:

@@ -1,4 +1,4 @@
-"""A true upper bound on the maximum of the value-biased objective: how sure one can be of a search's answer.
+"""A true upper bound on the maximum of the value-biased objective: how sure you can be of a search's answer.
 
 Where the feasible set has few vertices it is triangulated and handed to branch and bound (see
 core/src/certifying). Elsewhere the bound is the maximum of the concave part plus the value of a controller

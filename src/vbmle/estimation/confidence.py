@@ -11,7 +11,7 @@ exactly. The linear terms are bounded over the whole set at once (`LikelihoodSet
 order, by |P_theta - P'| and |E|. If no advantage can be positive, the policy is optimal for every theta of the set.
 How much it can lose is at most max advantage / (1 - gamma); V* lies between V^pi and V^pi plus that loss, and below
 the optimistic value of the ellipsoid around the set (`vbmle.planning.optimistic_planner`), where every (s, a)
-has a theta of its own. The same with the reward turned round bounds V^pi from below.
+has a theta of its own. The same with the sign of the reward reversed bounds V^pi from below.
 """
 
 from __future__ import annotations

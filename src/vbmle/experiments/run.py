@@ -1,6 +1,6 @@
 """The loop: every trial of an experiment that has no record yet is run, and its record kept.
 
-Running again resumes. Workers only compute; this process alone writes, so that a worker may die anywhere.
+Run it again to resume. Workers only compute; this process alone writes, so a worker may die at any point.
 """
 
 from __future__ import annotations

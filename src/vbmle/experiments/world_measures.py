@@ -3,7 +3,7 @@
     DIR/worlds.parquet    a row for each world label and trial: `vbmle.hardness`, the least gap, and the lure of the
                           first belief (`vbmle.theory.lure`)
 
-ByWorld that are there, and were made by the code of now, are kept.
+Rows that are there, and were made by the code of now, are kept.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ class LinearMixtureMDP:
     features : (S, A, S, d) array
         `features[s, a, s']` is phi(s'|s,a).
     reward : (S, A) or (S, A, S) array
-        The latter for rewards that depend on the next state; values in [0, 1].
+        The second form is for rewards that depend on the next state. Values in [0, 1].
     discount : float
         gamma, strictly between 0 and 1.
     p_min : float, default 0.0
@@ -229,7 +229,7 @@ class LinearMixtureMDP:
         reward : (S, A) or (S, A, S) array
             As in the class; SciPy sparse (S*A, S) too.
         domain : {"simplex", "vertices", "polytope"}, default "simplex"
-            Theta is a mix of the models; one of them; or any theta whose probabilities are probabilities.
+            Theta is a mix of the models; one of them; or any theta that gives valid probabilities.
         renormalise : {"warn", "error", "any"}, default "warn"
             What to do with rows that do not sum to 1. Those that miss it by less than 1e-4 are divided by their sum,
             with a warning; "error" refuses them, "any" divides every row.
@@ -333,9 +333,9 @@ class LinearMixtureMDP:
         return array
 
     def in_units(self, V: ArrayLike) -> Floats:
-        """Values of the reward that is planned with, V (S,) or Q (S, A), in the units of your reward (euros, say).
+        """V (S,) or Q (S, A) of the reward that is planned with, converted to the units of your reward (euros, say).
 
-        The same where rewards were given in [0, 1]; else r was mapped, and V with it.
+        Nothing changes if your rewards lie in [0, 1]; otherwise r was mapped, and V with it.
         """
         shift = self.reward_offset / (1.0 - self.discount)
         return np.asarray(V, dtype=np.float64) * self.reward_scale + shift

@@ -1,4 +1,4 @@
-"""Pairs (s, a) that get a small chance of anything, after something happened that no theta allows.
+"""Pairs (s, a) in which anything may happen with a small probability, after something that no theta allows.
 
     P'_theta(.|s,a) = (1 - chance) P_theta(.|s,a) + chance * uniform over all states
 

@@ -73,8 +73,8 @@ def trap() -> Scene:
     """`vbmle.worlds.closed_loop_trap` with three ways for the risk to end instead of two.
 
     Going out leads to luck, to bad luck or nowhere with the odds theta. For equal odds staying at home is worth
-    more, 5.8 against 5, and it shows nothing of the odds: the ridge holds the most likely theta there for
-    ever. Under the truth going out is worth 6.7.
+    more, 5.8 against 5, and it shows nothing of the odds: the ridge keeps the most likely theta there
+    indefinitely. Under the truth going out is worth 6.7.
     """
     home, luck, bad_luck = 0, 1, 2
     models = np.zeros((3, 3, 2, 3))

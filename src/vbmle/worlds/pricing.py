@@ -1,14 +1,14 @@
 """Seats that expire: what to charge on each day of a season, while the mix of customers is unknown.
 
 A season has `days` days and `seats` seats (a room, a flight); what is not sold by the end is worth nothing, and a new
-season begins. Each day one customer comes: a student, a tourist or a manager, with unknown odds theta. Each posts
-the same question, the price of the day, and buys with a known probability that falls with it,
+season begins. Each day one customer comes: a student, a tourist or a manager, with unknown odds theta. Each sees
+the price of the day, and buys with a known probability that falls with it,
 
     P_theta(sale | price) = sum_k theta_k b_k(price),    b_k(price) = 1/(1 + exp((price - w_k)/spread_k)).
 
 States are (day, seats left), the night after the last day included; a day with a sale earns its price. **A price
-answers only for itself**: at 40 euros all customers look alike, and who keeps asking what is best for the average
-customer learns little about the managers. Prices are 40, 80, 120, 160 and 200 euros; w = 60, 110, 210
+answers only for itself**: at 40 euros all customers look alike, and if you keep asking what is best for the average
+customer, you learn little about the managers. Prices are 40, 80, 120, 160 and 200 euros; w = 60, 110, 210
 and spread = 10, 15, 15 euros.
 
 (The model is Gallego and van Ryzin 1994, "Optimal dynamic pricing of inventories with stochastic demand over
