@@ -183,7 +183,7 @@ class Agent(ABC):
         return misfit(self._all_counts("a test of the model"), delta)
 
     def belief(self, prior: ArrayLike | None = None) -> Belief:
-        """What the observations say about theta: the posterior of each candidate, or mean and 90% interval of each weight.
+        """What the observations say about theta: each candidate's posterior, or mean and 90% interval of each weight.
 
         prior: (d,) probabilities of the candidates, where theta is one of them (domain "vertices"); uniform by default.
         """
