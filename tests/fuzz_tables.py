@@ -26,7 +26,7 @@ def record(folder: Path) -> Kind:
     from fuzz_files import Kind
 
     experiment = small()
-    store, trial = Store(folder, experiment), experiment.plan()[0]
+    store, trial = Store(folder, experiment), experiment.all_trials()[0]
     store.begin()
     store.write(fake(trial))
     path = store.path(trial)

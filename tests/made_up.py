@@ -24,7 +24,7 @@ def made_up(losses: Losses, **settings: object) -> Results:
     """Records whose final regret is given by (world, agent), None for a trial that is missing."""
     spec = experiment(losses, **settings)  # type: ignore[arg-type]
     records = []
-    for trial in spec.plan():
+    for trial in spec.all_trials():
         loss = losses[trial.world, trial.agent][trial.index]
         if loss is not None:
             regret = loss * np.arange(1, trial.horizon + 1) / trial.horizon

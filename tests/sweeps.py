@@ -44,7 +44,7 @@ def filled(folder: Path, experiment: Experiment) -> Store:
     """A store with a record of every trial."""
     store = Store(folder, experiment)
     store.begin()
-    for trial in experiment.plan():
+    for trial in experiment.all_trials():
         store.write(fake(trial))
     return store
 

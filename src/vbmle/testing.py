@@ -228,12 +228,12 @@ def _check_impossible(
 
 def _impossible(mdp: LinearMixtureMDP) -> tuple[int, int, int] | None:
     """The first transition that the model leaves out, or None."""
-    for row, (start, stop) in enumerate(
+    for pair, (start, stop) in enumerate(
         zip(mdp.transitions.indptr, mdp.transitions.indptr[1:], strict=False)
     ):
         absent = np.setdiff1d(np.arange(mdp.num_states), mdp.transitions.successor[start:stop])
         if len(absent):
-            return *divmod(row, mdp.num_actions), int(absent[0])
+            return *divmod(pair, mdp.num_actions), int(absent[0])
     return None
 
 

@@ -392,7 +392,7 @@ def test_thetas_are_those_that_were_chosen():
             assert mdp.contains(theta, tol=1e-9)
             away = theta - one.estimate
             assert away @ one.sigma.reshape(4, 4) @ away <= one.radius**2 * (1.0 + 1e-9)
-            Q[s, a] = mdp.row_reward[3 * s + a] + mdp.discount * theta @ feature(mdp, 3 * s + a, V)
+            Q[s, a] = mdp.pair_reward[3 * s + a] + mdp.discount * theta @ feature(mdp, 3 * s + a, V)
     np.testing.assert_allclose(Q.max(axis=1), V, rtol=0.0, atol=1e-5)  # tolerance 1e-6, times a few
     np.testing.assert_array_equal(Q.argmax(axis=1), agent.policy)
     assert np.ptp(thetas.reshape(15, 4), axis=0).max() > 1e-3

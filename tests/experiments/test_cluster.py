@@ -116,7 +116,7 @@ def test_a_cluster_that_loses_a_worker_makes_the_records_of_home(
     done = vbmle(start, "run", spec, "--out", home, "--jobs", 2)
     assert done.wait(PATIENCE) == 0
     experiment = read(spec)
-    for trial in experiment.plan():
+    for trial in experiment.all_trials():
         same(Store(home, experiment).read(trial), Store(away, experiment).read(trial))
     assert (away / "report.html").exists()
 
@@ -132,7 +132,7 @@ def test_an_interrupt_and_the_end_of_the_cluster_keep_what_is_complete(tmp_path:
     _, err = run.communicate(timeout=PATIENCE)
     assert (run.returncode, err.splitlines()[-1][:18]) == (130, "vbmle: interrupted"), err
     kept = records(out)
-    assert kept < len(read(spec, trials=2000).plan()) / 2, "it did not go on to the end"
+    assert kept < len(read(spec, trials=2000).all_trials()) / 2, "it did not go on to the end"
     again = vbmle(start, "run", spec, "--trials", 2000, "--out", out, "--dask", address)
     until(lambda: records(out) > kept or again.poll() is not None)
     boss.kill()

@@ -22,7 +22,7 @@ def sweeps(mdp: vbmle.LinearMixtureMDP, count: int) -> np.ndarray:
             for i in range(rows.indptr[pair], rows.indptr[pair + 1]):
                 worth = (extra[i] if len(extra) else 0.0) + mdp.discount * V[rows.successor[i]]
                 state = pair // mdp.num_actions
-                new[state] = max(new[state], mdp.row_reward[pair] + worth)
+                new[state] = max(new[state], mdp.pair_reward[pair] + worth)
         V = new
     return V
 
@@ -49,7 +49,7 @@ def test_no_theta_has_a_higher_value(kind: str, discount: float) -> None:
         plan = vbmle.plan(mdp, theta)
         pair = np.arange(mdp.num_states), plan.policy
         V = np.linalg.solve(
-            np.eye(mdp.num_states) - discount * P[pair], mdp.row_reward.reshape(mdp.num_states, -1)[pair]
+            np.eye(mdp.num_states) - discount * P[pair], mdp.pair_reward.reshape(mdp.num_states, -1)[pair]
         )
         assert (bound >= V - 1e-9 * (1.0 + np.abs(V))).all()
 

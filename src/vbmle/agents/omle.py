@@ -23,8 +23,8 @@ import math
 import numpy as np
 
 from vbmle.agents import decision
-from vbmle.agents.base import ModelAgent, OnImpossible
 from vbmle.agents.decision import Decision
+from vbmle.agents.model_agent import ModelAgent, OnImpossible
 from vbmle.agents.tuning import Knob
 from vbmle.common.validation import Floats, Ints, fraction, index, non_negative
 from vbmle.estimation.candidates import make_solver
@@ -56,17 +56,17 @@ class OMLE(ModelAgent):
         The probability, in the paper's argument, that the set misses the truth; it enters beta. In (0, 1).
     ridge : float, default 1.0
         lambda of the penalty lambda/2 |theta|^2 that is subtracted from the log-likelihood; at least 0. It matters
-        while data are few.
+        while data are scarce.
     seed : int, default 0
         Seeds everything that the agent draws for itself: the order of
         the starts of the search. The world's luck has its own seed.
     on_impossible : {"raise", "skip", "widen"}, default "raise"
         What to do with an observed transition that the model calls impossible: refuse it, note it without learning
-        from it, or give its pair (s, a) a small chance of anything from then on.
+        from it, or from then on give every next state of its pair (s, a) a small probability.
     forget : float or {"window": int}, optional
         How old observations fade: a half-life in steps, or a window of the last ones. By default none is forgotten.
     restart : {"on-alarm"}, optional
-        Forget everything from before a change of theta when a test finds one. By default there is no such test.
+        Forget everything observed before a change of theta, when a test finds one. By default there is no such test.
 
     Raises
     ------

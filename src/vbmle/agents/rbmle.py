@@ -24,9 +24,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from vbmle.agents.base import ModelAgent, OnImpossible
 from vbmle.agents.bias import Bias, BiasSchedule
 from vbmle.agents.decision import Decision
+from vbmle.agents.model_agent import ModelAgent, OnImpossible
 from vbmle.agents.tabular_models import tabular_coordinates
 from vbmle.agents.triggers import UPDATES, Update, VisitsDoubled
 from vbmle.agents.tuning import BIAS_SCALE
@@ -65,11 +65,11 @@ class RBMLE(ModelAgent):
         the policy in force is played.
     on_impossible : {"raise", "skip", "widen"}, default "raise"
         What to do with an observed transition that the model calls impossible: refuse it, note it without learning
-        from it, or give its pair (s, a) a small chance of anything from then on.
+        from it, or from then on give every next state of its pair (s, a) a small probability.
     forget : float or {"window": int}, optional
         How old observations fade: a half-life in steps, or a window of the last ones. By default none is forgotten.
     restart : {"on-alarm"}, optional
-        Start anew, with the observations since the change, when a test finds that the mix has changed.
+        Start over, with the observations since the change, when a test finds that the mix has changed.
 
     Raises
     ------

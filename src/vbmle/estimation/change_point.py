@@ -1,4 +1,4 @@
-"""Has theta changed? A test that may be looked at after every step, and that starts an agent anew when it alarms.
+"""Has theta changed? A test that may be looked at after every step, and that makes an agent start over on an alarm.
 
 Fix thetas theta_1 .. theta_N of P before the first step, and let B(i, j) = mean over n of L_ij(theta_n) be what the
 mixture of them gives to the transitions i .. j-1. For every k, B(0, k) B(k, t) is the probability that a predictor
@@ -31,7 +31,7 @@ from vbmle.model.mdp import LinearMixtureMDP
 
 RESTARTS = ("on-alarm",)
 Restart = Annotated[str, Among(RESTARTS)] | None
-"""When an agent forgets all and starts anew: "on-alarm" of the test here, or None for never."""
+"""When an agent forgets everything and starts over: "on-alarm" of the test here, or None for never."""
 
 DELTA = 0.05
 """The probability of an alarm, ever, while one theta governs all steps."""

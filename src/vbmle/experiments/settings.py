@@ -155,5 +155,4 @@ def _is_union(annotation: Any) -> bool:
 
 
 def _is_function(annotation: Any) -> bool:
-    origin = get_origin(annotation) or annotation
-    return isinstance(origin, type) and issubclass(origin, Callable)  # type: ignore[arg-type]
+    return (get_origin(annotation) or annotation) is Callable

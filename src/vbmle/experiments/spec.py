@@ -103,7 +103,7 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
         if self.stop is not None:
             self.stop.check(self.name, list(self.worlds), list(self.agents))
 
-    def plan(self) -> list[Trial]:
+    def all_trials(self) -> list[Trial]:
         """Every trial; the first of all worlds and agents come first, so that half a run is half of each."""
         return [
             self.trial(world, agent, index)
@@ -188,8 +188,8 @@ class Trial(msgspec.Struct, frozen=True):
 def seed(*key: str | int) -> int:
     """A seed in 0 .. 2^63 - 1 that belongs to this key, on every machine, at any time."""
     entropy = int(_digest(list(key)), 16)
-    state = np.random.SeedSequence(entropy).generate_state(1, np.uint64)
-    return int(state[0] >> np.uint64(1))
+    words = np.random.SeedSequence(entropy).generate_state(1, np.uint64)
+    return int(words[0] >> np.uint64(1))
 
 
 def _require_short(kind: str, label: str) -> None:

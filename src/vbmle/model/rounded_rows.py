@@ -102,13 +102,13 @@ class Rounding:
             )
 
 
-def warn_of_twins(rows: Transitions, names: Sequence[str] | None) -> None:
+def warn_of_twins(possible: Transitions, names: Sequence[str] | None) -> None:
     """Warn of the first two base models, columns of phi (transitions, d), that are equal or nearly so.
 
     Not where there is a single state: all models are equal there, and nothing is lost.
     """
-    phi: Any = rows.phi
-    if phi.shape[1] < 2 or rows.num_states == 1:
+    phi: Any = possible.phi
+    if phi.shape[1] < 2 or possible.num_states == 1:
         return
     step = max(1, phi.shape[0] // FIRST_LOOK)
     some = _columns(phi, slice(None, None, step))
@@ -129,6 +129,6 @@ def warn_of_twins(rows: Transitions, names: Sequence[str] | None) -> None:
                 return
 
 
-def _columns(phi: Any, rows: slice) -> Floats:
-    some = phi[rows]
+def _columns(phi: Any, which: slice) -> Floats:
+    some = phi[which]
     return np.asarray(some.toarray() if sparse.issparse(some) else some)

@@ -202,13 +202,13 @@ def _plan_sparse(moves: sparse.csr_array, reward: Floats, gamma: float, toleranc
 
 
 def _checked(found: core.KnownPlan, actions: int, tolerance: float) -> Plan:
-    _require_row(found.broken_pair, actions)
+    _require_distribution(found.broken_pair, actions)
     return Plan(found.V, found.Q, found.policy, found.error_bound, found.error_bound <= tolerance)
 
 
-def _require_row(row: int, actions: int) -> None:
-    if row >= 0:
-        state, action = divmod(row, actions)
+def _require_distribution(pair: int, actions: int) -> None:
+    if pair >= 0:
+        state, action = divmod(pair, actions)
         raise ValueError(
             f"transition is not a probability distribution at (s={state}, a={action}); rows are >= 0 and sum to 1"
         )
@@ -313,10 +313,10 @@ def evaluate(mdp: LinearMixtureMDP, theta: ArrayLike, policy: ArrayLike) -> Floa
 
 
 def expected_reward(mdp: LinearMixtureMDP, p: Floats) -> Floats:
-    """R_theta by (s, a) row, from the transition probabilities p."""
+    """R_theta by pair (s, a), from the transition probabilities p."""
     if len(mdp.transition_reward) == 0:
-        return mdp.row_reward
-    return mdp.row_reward + np.add.reduceat(p * mdp.transition_reward, mdp.transitions.indptr[:-1])
+        return mdp.pair_reward
+    return mdp.pair_reward + np.add.reduceat(p * mdp.transition_reward, mdp.transitions.indptr[:-1])
 
 
 def require_policy(mdp: LinearMixtureMDP, policy: ArrayLike) -> Ints:

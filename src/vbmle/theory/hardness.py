@@ -184,8 +184,8 @@ def _drift(moves: Floats, times: Floats) -> Floats:
 def _steps_to(chains: Floats, goals: Ints) -> Floats:
     """(goals, S): the expected number of steps to goal g in the chain chains[g], (goals, S, S), without subtractions.
 
-    States are eliminated one after the other, the goal last: who would step to the eliminated state steps to where it
-    would go next. A state that cannot leave has no answer, and is given 0: nobody asks for it.
+    States are eliminated one after the other, the goal last: a step to the eliminated state becomes a step to where it
+    would go next. A state that cannot leave has no answer, and is given 0, which is never used.
     """
     count, states, _ = chains.shape
     order = np.array([[*(s for s in range(states) if s != goal), goal] for goal in goals])

@@ -1,4 +1,4 @@
-"""What a world holds in store for an optimist and for a believer in the most likely model, before anything is seen.
+"""What awaits an optimist, and an agent that trusts the most likely model, in a world of which nothing has been seen.
 
 For a state s let theta_s be the feasible theta with the largest V*(s), and pi_s its best policy: what an optimist
 begins with. What that costs, and how fast it is found out, are
@@ -7,8 +7,8 @@ begins with. What that costs, and how fast it is found out, are
     information(s)  = sum_x w(x) H^2(P_theta*(.|x, pi_s(x)), P_theta_s(.|x, pi_s(x)))
 
 with w the discounted share of time that pi_s spends in x when it starts in s, and H^2 the squared Hellinger distance,
-0 for equal distributions and 1 for those that exclude each other. Where it is 0 nothing that happens tells. The same
-for the policy of the most likely theta without data, the one of least norm. All are means over the initial states.
+0 for equal distributions and 1 for those that exclude each other. Where it is 0, nothing that happens is evidence. The
+same for the policy of the most likely theta without data, the one of least norm. All are means over the initial states.
 """
 
 from __future__ import annotations
