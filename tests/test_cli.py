@@ -18,7 +18,9 @@ from vbmle.experiments.store import Store
 from vbmle.experiments.suites import paper
 
 COMMAND = [sys.executable, "-c", "from vbmle.cli import app; app()"]
-COMMANDS = sorted(str(command.name or command.callback.__name__) for command in app.registered_commands)  # type: ignore[union-attr]
+COMMANDS = sorted(
+    command.name or getattr(command.callback, "__name__", "") for command in app.registered_commands
+)
 HEAVY = "numba matplotlib polars gymnasium plotly scipy.optimize"
 
 

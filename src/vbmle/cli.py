@@ -299,7 +299,7 @@ def _nothing_to_do(experiments: Sequence[Experiment], out: Path) -> bool:
 
     if not finished.is_finished(out, experiments):
         return False
-    say(f"nothing to do: all trials have their records; see {out / finished.PAGE}")
+    say(f"nothing to do: all trials have their records; see {out / finished.PAGE_FILE}")
     return True
 
 

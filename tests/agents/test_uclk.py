@@ -1,6 +1,7 @@
 """UCLK, UCLK+ and UPAC-UCLK: radii, sums, plans and optimism against slow versions and closed forms."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -62,9 +63,9 @@ def feature(mdp: LinearMixtureMDP, row: int, V: np.ndarray) -> np.ndarray:
         ({"tolerance": 0.0}, "tolerance is 0.0; it needs a finite number above 0"),
     ],
 )
-def test_bad_settings_are_refused(settings: dict[str, float], message: str):
+def test_bad_settings_are_refused(settings: dict[str, Any], message: str):
     with pytest.raises(ValueError, match=message):
-        UCLK(EXAMPLES["simplex mixture"].mdp, **settings)  # type: ignore[arg-type]
+        UCLK(EXAMPLES["simplex mixture"].mdp, **settings)
 
 
 @each_agent
@@ -325,9 +326,9 @@ def test_the_empty_set_is_told_and_the_nearest_theta_planned_for():
 # ---- optimism
 
 
-def _misses(agent: Kind, world: World, steps: int, seed: int, **settings: float) -> int:
+def _misses(agent: Kind, world: World, steps: int, seed: int, **settings: Any) -> int:
     """Plans of one run in which V falls below V* somewhere."""
-    player = agent(world.mdp, update="every-step", **settings)  # type: ignore[arg-type]
+    player = agent(world.mdp, update="every-step", **settings)
     best = plan(world.mdp, world.theta).V
     rng, missed = np.random.default_rng(seed), 0
     state = world.first_state(rng.random())

@@ -11,7 +11,7 @@ from solving import NETWORK, again, objective, started, status
 
 from vbmle import TransitionCounts, World
 from vbmle.core.solver import Solver, make_objective
-from vbmle.estimation.maximiser import KEPT
+from vbmle.estimation.maximiser import POOL_VIEWS
 from vbmle.testing import example_models
 from vbmle.worlds import random_network, riverswim
 
@@ -40,7 +40,7 @@ def path(world: World, steps: int) -> list[tuple[int, int, int]]:
 
 
 def copied(solver: Solver) -> dict[str, np.ndarray]:
-    return {name: solver.views[name].copy() for name in KEPT}
+    return {name: solver.views[name].copy() for name in POOL_VIEWS}
 
 
 @pytest.mark.parametrize("factors", [True, False], ids=["by factors", "by sweeps"])
@@ -55,7 +55,7 @@ def test_a_pool_that_was_written_back_goes_on_to_the_same_bits(world: World, fac
             solver.follow(target)
             held = slice(0, first.size)
             assert (solver.size, solver.turn) == (first.size, first.turn)
-            for name in KEPT:
+            for name in POOL_VIEWS:
                 np.testing.assert_array_equal(solver.views[name][held], first.views[name][held])
         counts.add(state, action, following)
         if t % 5 == 4:
@@ -82,7 +82,7 @@ def test_a_pool_too_large_to_keep_all_evaluations_goes_on_to_the_same_bits():
     counts.add(0, 1, 1)
     for solver in (one, two):
         solver.climb(target)
-    for name in KEPT:
+    for name in POOL_VIEWS:
         np.testing.assert_array_equal(one.views[name][: one.size], two.views[name][: one.size])
 
 
@@ -167,7 +167,7 @@ def test_whatever_is_written_is_refused_or_climbed_from(seed: int):
     rng = np.random.default_rng(seed)
     solver = started(NETWORK, factors=bool(rng.integers(2)))
     solver.follow(objective())
-    for name in rng.choice(KEPT, 2, replace=False):
+    for name in rng.choice(POOL_VIEWS, 2, replace=False):
         array = solver.views[name]
         for _ in range(int(rng.integers(1, 4))):
             nasty = [0.0, 1.0, -1.0, 2.0, 1e-300, 1e300, rng.normal()]

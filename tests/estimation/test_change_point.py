@@ -11,7 +11,7 @@ from scipy.stats import binom
 
 import vbmle
 from vbmle.estimation import change_point
-from vbmle.estimation.change_point import BLOCK, DELTA, SPLITS, ChangePoint, fixed_thetas
+from vbmle.estimation.change_point import BLOCK, FALSE_ALARM, SPLITS, ChangePoint, fixed_thetas
 from vbmle.testing import check_agent
 from vbmle.worlds import suppliers
 
@@ -78,7 +78,7 @@ def test_false_alarms_are_rarer_than_promised():
     for seed in range(runs):
         watch = ChangePoint(SHOP.mdp)
         alarms += any([watch.seen(i) for i in walk(vbmle.World(SHOP.mdp, [0.6, 0.4]), 300, seed)])
-    assert alarms <= binom.ppf(0.999, runs, DELTA)
+    assert alarms <= binom.ppf(0.999, runs, FALSE_ALARM)
 
 
 @pytest.mark.parametrize("make", COUNTING_AGENTS)

@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sweeps import same
@@ -40,10 +41,10 @@ def start() -> Iterator[Start]:
     """Start `python ARGUMENTS`; all that runs is killed in the end."""
     started: list[subprocess.Popen[str]] = []
 
-    def run(*arguments: object, **extra: object) -> subprocess.Popen[str]:
+    def run(*arguments: object, **extra: Any) -> subprocess.Popen[str]:
         command = [sys.executable, *map(str, arguments)]
-        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-        started.append(subprocess.Popen(command, **(pipes | extra)))  # type: ignore[call-overload]
+        pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+        started.append(subprocess.Popen(command, **(pipes | extra)))
         return started[-1]
 
     yield run

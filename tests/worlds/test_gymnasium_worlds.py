@@ -149,25 +149,26 @@ def table_reward(env: Any, slip: Any) -> np.ndarray:
 @pytest.mark.parametrize("slip", [[0.7, 0.1, 0.1, 0.1], [0.0, 0.0, 0.4, 0.6]])
 def test_split_states_keep_expected_rewards_and_moves_exactly(name: str, slip: list[float]):
     """Versions merged again give the table's law, and rewards in the table's units, for every version."""
-    env = gymnasium.make(name)
-    world, states = from_gymnasium(name, slip), len(env.unwrapped.P)  # type: ignore[attr-defined]
+    env: Any = gymnasium.make(name)
+    table = env.unwrapped.P
+    world, states = from_gymnasium(name, slip), len(table)
     mdp, of, ended = world.mdp, np.array(world._merged.of), np.array(world._merged.ended)
     assert mdp.num_states > states
     p = mdp.transitions.probabilities(world.theta)
     paid = p * rewards(mdp)
-    rows = mdp.transitions.pair_of
-    expected = np.bincount(rows, paid, mdp.num_states * mdp.num_actions).reshape(mdp.num_states, -1)
+    pairs = mdp.transitions.pair_of
+    expected = np.bincount(pairs, paid, mdp.num_states * mdp.num_actions).reshape(mdp.num_states, -1)
     truth = table_reward(env, slip)
     np.testing.assert_allclose(expected[~ended], truth[of[~ended]], rtol=0.0, atol=1e-10)
     np.testing.assert_array_equal(expected[ended], 0.0)
     law = sparse.csr_array(
-        (p, (rows, of[mdp.transitions.successor])), shape=(len(of) * mdp.num_actions, states)
+        (p, (pairs, of[mdp.transitions.successor])), shape=(len(of) * mdp.num_actions, states)
     )
     for v in np.nonzero(~ended)[0][:: max(1, len(of) // 60)]:
         for a in range(mdp.num_actions):
             wanted = np.zeros(states)
             for k, weight in enumerate(slip):
-                for q, to, _, _ in env.unwrapped.P[of[v]][(a + k) % mdp.num_actions]:  # type: ignore[attr-defined]
+                for q, to, _, _ in table[of[v]][(a + k) % mdp.num_actions]:
                     wanted[to] += weight * q
             np.testing.assert_allclose(
                 law[[v * mdp.num_actions + a]].toarray()[0], wanted, rtol=0.0, atol=EXACT

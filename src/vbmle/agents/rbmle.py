@@ -39,7 +39,7 @@ from vbmle.estimation.forgetting import Forget
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.planning.planner import uses_factors
 
-TOLERANCE = 1e-12
+GAP_TOLERANCE = 1e-12
 """The linearised gap, relative to 1 + |objective|, at which rows count as a fixed point."""
 
 ITERATIONS = 1000
@@ -108,7 +108,7 @@ class RBMLE(ModelAgent):
             forget=forget,
             restart=restart,
         )
-        self._rows = RewardBiasedRows(mdp.core, uses_factors(mdp), TOLERANCE, ITERATIONS)
+        self._rows = RewardBiasedRows(mdp.core, uses_factors(mdp), GAP_TOLERANCE, ITERATIONS)
         self.p: Floats = self._rows.p
         self._policy: Ints = self._rows.policy
         self.objective, self.gap, self.converged = 0.0, np.inf, False
@@ -144,7 +144,7 @@ class RBMLE(ModelAgent):
     def _decide(self, state: int) -> None:
         counts = self.counts
         self.objective, self.gap = self._rows.solve(counts.values, counts.visits(), self.alpha(), state)
-        self.converged = bool(self.gap <= 1e3 * TOLERANCE * (1.0 + abs(self.objective)))
+        self.converged = bool(self.gap <= 1e3 * GAP_TOLERANCE * (1.0 + abs(self.objective)))
 
     def _outcome(self) -> Decision:
         status = "converged" if self.converged else "out of iterations"

@@ -36,7 +36,7 @@ from vbmle.estimation.forgetting import Forget
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.planning.planner import rounding
 
-ACCURACY = 1e-6
+VALUE_ACCURACY = 1e-6
 """The error of V relative to 1 + 1/(1-gamma)."""
 
 MAX_SWEEPS = 10_000_000
@@ -122,7 +122,7 @@ class UCRL2(ModelAgent):
         mdp, successors = self.mdp, np.diff(self.mdp.transitions.indptr)
         visits, uniform = np.repeat(self.counts.visits(), successors), 1.0 / np.repeat(successors, successors)
         estimate = np.where(visits > 0.0, self.counts.values / np.maximum(visits, 1.0), uniform)
-        tolerance = max(ACCURACY * (1.0 + 1.0 / (1.0 - mdp.discount)), rounding(mdp))
+        tolerance = max(VALUE_ACCURACY * (1.0 + 1.0 / (1.0 - mdp.discount)), rounding(mdp))
         self._converged = self._optimist.plan(estimate, self.radius(), tolerance, MAX_SWEEPS)
         self.error_bound = max(self._optimist.error_bound, rounding(mdp))
 

@@ -69,12 +69,12 @@ def jobs(effort: Effort) -> list[tuple[str, int, Callable[[Tick], Any]]]:
     found.append(("UCLK, (15,4)", 1, _ticking(partial(rivals.large_world, effort))))
     for name in rivals.RECOMMENDED:
         found.append((f"recommended, {name}", 1, _ticking(partial(rivals.recommendation, name, effort))))
-    for name in rivals.STEPS:
+    for name in rivals.STEP_WORLDS:
         found.append((f"every agent, {name}", 1, _ticking(partial(rivals.every_agent, name, effort))))
     found.append(("growth with t", 1, _ticking(partial(scaling.in_time, effort))))
-    for letter in scaling.SIZES:
+    for letter in scaling.GROWING_SIZES:
         found.append((f"growth with {letter}", 1, _ticking(partial(scaling.in_size, letter, effort))))
-    for kind in discounts.KINDS:
+    for kind in discounts.MODEL_KINDS:
         found.append((f"first decisions, {kind}", 1, _ticking(partial(discounts.measure, kind, effort))))
     found.append(("memory", 1, _ticking(scaling.memory)))
     for domain in ("simplex", "polytope"):
@@ -98,7 +98,7 @@ def jobs(effort: Effort) -> list[tuple[str, int, Callable[[Tick], Any]]]:
         found.append(
             (f"dense planning, S={states}", 1, _ticking(partial(large_models.dense_planning, states, effort)))
         )
-    for kind in (*certificates.KINDS, certificates.BEYOND):
+    for kind in (*certificates.PROBLEM_KINDS, certificates.BEYOND):
         found.append((f"certificates: {kind}", 1, _ticking(partial(certificates.measure, kind, effort))))
     return found
 

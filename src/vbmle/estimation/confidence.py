@@ -34,7 +34,7 @@ from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.planning.optimistic_planner import Optimist
 from vbmle.planning.planner import DENSE_STATES, evaluate, require_policy
 
-TIE = 1e-9
+TIED_ADVANTAGE = 1e-9
 """Advantages up to this, relative to 1/(1-gamma), count as none: what rounding can make of a tie."""
 
 VALUE_ROUNDS = 60
@@ -144,7 +144,7 @@ def _among_candidates(
     if not likely.left.any():
         return _nothing(mdp, chosen, matters, (likely.most_likely, likely.threshold, delta))
     low, high, loss, advantage = losses(mdp, likely, chosen)
-    rivals = (advantage > TIE / (1.0 - mdp.discount)) & matters[:, None]
+    rivals = (advantage > TIED_ADVANTAGE / (1.0 - mdp.discount)) & matters[:, None]
     certified = not rivals.any()
     most = 0.0 if certified else float(loss[matters].max())
     parts = (likely.most_likely, likely.threshold, delta)
@@ -206,7 +206,7 @@ def certify(
     low, high = local.value_bounds()
     size = np.maximum(high - local.V, local.V - low)
     gain = local.advantages(size, matters)
-    rivals = gain > TIE / (1.0 - mdp.discount)
+    rivals = gain > TIED_ADVANTAGE / (1.0 - mdp.discount)
     loss = float(np.where(rivals, gain, 0.0).max() / (1.0 - mdp.discount))
     low = np.clip(low, worst, best)
     ceiling = np.minimum(_optimistic(mdp, likely), best)

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from vbmle.common import validation
 from vbmle.common.validation import Floats, Ints
 from vbmle.core.solver import Objective
-from vbmle.estimation.candidates import TIE, CandidateSolver, make_solver
+from vbmle.estimation.candidates import TIED_OBJECTIVE, CandidateSolver, make_solver
 from vbmle.estimation.certificate import upper_bound
 from vbmle.estimation.counts import TransitionCounts
 from vbmle.estimation.maximiser import POOL, Solver, make_objective
@@ -224,7 +224,7 @@ def value_biased(
 def prove(solver: Solver | CandidateSolver, objective: Objective) -> float:
     """A bound on the maximum; where the search for it meets a better point, the solver moves there."""
     if isinstance(solver, CandidateSolver):
-        return solver.objective + TIE * (
+        return solver.objective + TIED_OBJECTIVE * (
             1.0 + abs(solver.objective)
         )  # all were looked at; near ties keep the last
     likely = Solver(solver.mdp)

@@ -62,7 +62,7 @@ class Recording(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return spaced(horizon)
 
 
-LONGEST = 100
+LONGEST_LABEL = 100
 """Characters of a label."""
 
 
@@ -194,11 +194,11 @@ def seed(*key: str | int) -> int:
 
 def _require_short(kind: str, label: str) -> None:
     """Refuse a label that would make the name of a file too long."""
-    if len(label) > LONGEST:
+    if len(label) > LONGEST_LABEL:
         shown = f"{label[:20]}..."
         raise InputError(
-            f"the label of the {kind} {shown!r} has {len(label)} characters; {LONGEST} is the most, for it becomes the "
-            "name of a folder"
+            f"the label of the {kind} {shown!r} has {len(label)} characters; {LONGEST_LABEL} is the most, "
+            "for it becomes the name of a folder"
         )
 
 

@@ -25,7 +25,7 @@ from vbmle.experiments.spec import Experiment, Trial
 from vbmle.experiments.store import UNREADABLE, Store
 from vbmle.model.world import World
 from vbmle.planning import planner
-from vbmle.theory.hardness import TIE, hardness
+from vbmle.theory.hardness import TIED_GAP, hardness
 from vbmle.theory.lure import lure
 
 FILE = "worlds.parquet"
@@ -42,7 +42,7 @@ def measures(world: World) -> Measures:
     """All numbers of one world."""
     plan, mdp = planner.plan(world.mdp, world.theta), world.mdp
     gaps = (plan.V[:, None] - plan.Q)[mdp.allowed]
-    wide = gaps[gaps > TIE / (1.0 - mdp.discount)]
+    wide = gaps[gaps > TIED_GAP / (1.0 - mdp.discount)]
     least = mdp.reward_scale * float(wide.min()) if len(wide) else np.nan
     return {**asdict(hardness(world)), "least_gap": least, **asdict(lure(world))}
 

@@ -32,7 +32,7 @@ from vbmle.model.transitions import Transitions, row_norms
 SIMPLICES = ("simplex", "vertices")
 """Domains in which weights are at least 0 and sum to 1."""
 
-LARGE = 10.0
+CANCELLING_WEIGHT = 10.0
 """Weights above this cancel each other, and with them the digits of what they add up to."""
 
 
@@ -91,7 +91,7 @@ def rounding_of(rows: Floats | sparse.csr_array, theta: Floats) -> Floats | floa
 
     Base models that are nearly equal have thetas of huge weights, which no float can make sum to 1 more closely.
     """
-    if np.abs(theta).max() <= LARGE:
+    if np.abs(theta).max() <= CANCELLING_WEIGHT:
         return 0.0
     return 8.0 * float(np.finfo(np.float64).eps) * np.asarray(np.abs(rows) @ np.abs(theta))
 

@@ -32,7 +32,7 @@ from vbmle.common.validation import Among, Floats, Ints
 from vbmle.model import frames
 from vbmle.model.frames import PathLike, Size, Source
 from vbmle.model.naming import NamedModels, Names
-from vbmle.model.rounded_rows import ROUNDED
+from vbmle.model.rounded_rows import ROUNDED_SUM
 
 UNSEEN = ("refuse", "stay", "uniform")
 
@@ -151,7 +151,7 @@ def models_from_table(path: Source, states: Size = None, actions: Size = None) -
         tuple(map(str, order)) if "model" in read.frame.columns else None,
     )
     sums: Floats = np.bincount(row, p, len(order) * size * count).astype(np.float64)
-    off = np.nonzero(np.abs(sums - 1.0) > ROUNDED)[0]
+    off = np.nonzero(np.abs(sums - 1.0) > ROUNDED_SUM)[0]
     if len(off):
         _refuse_sum(read.name, int(off[0]), row, sums, list(order), (size, count), names)
     shape = (len(order) * size * count, size)

@@ -24,8 +24,8 @@ from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.planning.planner import uses_factors
 
 MOST_IMPROVEMENTS = 1000  # of the plan over best successors: a handful is usual
-ROUNDING = 4.0 * float(np.finfo(np.float64).eps)  # of one backup, relative to the largest value
-SETTLED = 16.0 * ROUNDING  # what policies are not improved for: the rounding of an evaluation
+BACKUP_ROUNDING = 4.0 * float(np.finfo(np.float64).eps)  # of one backup, relative to the largest value
+SETTLED = 16.0 * BACKUP_ROUNDING  # what policies are not improved for: the rounding of an evaluation
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,7 +143,7 @@ class BestSuccessors:
             self.V = better
             self.improvements += 1
         lacking = self._improve()[1]
-        lacking += ROUNDING * max(1.0, float(np.abs(self.V).max()))
+        lacking += BACKUP_ROUNDING * max(1.0, float(np.abs(self.V).max()))
         self.error_bound = lacking / (1.0 - mdp.discount)
 
     @property
@@ -163,7 +163,7 @@ class BestSuccessors:
         """The value of one transition per state: V over n steps gives V over 2 n steps."""
         value, to = self._reward[choice], self._mdp.transitions.successor[choice]
         factor = self._mdp.discount
-        while factor > 0.0 and factor / (1.0 - self._mdp.discount) > ROUNDING:
+        while factor > 0.0 and factor / (1.0 - self._mdp.discount) > BACKUP_ROUNDING:
             value = value + factor * value[to]
             to, factor = to[to], factor * factor
         return value

@@ -22,7 +22,7 @@ from vbmle.estimation.counts import TransitionCounts
 from vbmle.estimation.likelihood import Estimate, value_biased
 from vbmle.model.world import World
 from vbmle.planning import planner
-from vbmle.theory.hardness import TIE
+from vbmle.theory.hardness import TIED_GAP
 
 BIAS = 1.0
 """Without data and ridge any bias has the same maximiser."""
@@ -63,7 +63,7 @@ def _first_belief(world: World, found: Estimate, start: int) -> tuple[float, flo
     mdp, policy = world.mdp, np.asarray(found.policy)
     best = planner.plan(mdp, world.theta)
     value = planner.evaluate(mdp, world.theta, best.policy) - planner.evaluate(mdp, world.theta, policy)
-    worse = best.V - best.Q[np.arange(mdp.num_states), policy] > TIE / (1.0 - mdp.discount)
+    worse = best.V - best.Q[np.arange(mdp.num_states), policy] > TIED_GAP / (1.0 - mdp.discount)
     cost = mdp.reward_scale * max(float(value[start]), 0.0)
     return cost, float(worse.mean()), _told(world, found.theta, policy, start)
 

@@ -24,7 +24,7 @@ from vbmle.common.validation import Floats
 Table = list[list[list[tuple[float, int, float, bool]]]]
 Outcome = tuple[float, bool]  # reward, done
 OUTCOME = "(probability, next state, reward, terminated)"
-ROUNDING = 1e-12
+NEGATIVE_ROUNDING = 1e-12
 """A probability may be this far below 0."""
 
 RESETS = 1000
@@ -92,7 +92,7 @@ def _listed(name: str, entries: Any, states: int) -> list[tuple[float, int, floa
             raise ValueError(f"{name} has the outcome {entry!r} at index {i}; it needs {OUTCOME}")
         p, to, reward, ended = entry
         where = f"at index {i} of {name}"
-        if not validation.is_finite_number(p) or p < -ROUNDING:
+        if not validation.is_finite_number(p) or p < -NEGATIVE_ROUNDING:
             raise ValueError(f"the probability {where} is {p!r}; it needs a number from 0 to 1")
         total += float(p)
         if p <= 0.0:
