@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from serving import Local, happened, served
+from serving import Hands, Local, happened, served
 
 from vbmle import LinearMixtureMDP, World, plan
 from vbmle.serve.events import Observed
@@ -129,3 +129,24 @@ def test_an_impossible_outcome_follows_the_rule_of_the_agent(rule: str, tmp_path
     first = served(tmp_path, test)
     assert first == served(tmp_path, test)
     assert first[1] == (3.0 if rule == "widen" else 2.0)
+
+
+def test_a_loop_that_has_gone_quiet_is_to_be_watched(tmp_path: Path):
+    clock = Hands()
+
+    async def test(local: Local) -> None:
+        await local.make()
+        for number in range(20):
+            await local.play(1, prefix=f"p{number}", seed=number)
+            clock.pass_by(60.0)
+        await local.rest()
+        clock.pass_by(86000.0 - 60.0)
+        assert (await local.ask("GET", "/v1/loops/depot")).body["verdict"]["level"] == "learning"
+        clock.pass_by(2 * 86400.0)
+        verdict = (await local.ask("GET", "/v1/loops/depot")).body["verdict"]
+        assert (verdict["level"], verdict["title"]) == ("watch", "It has gone quiet")
+        assert "no outcome has come for 3 days" in verdict["text"]
+        metrics = (await local.ask("GET", "/metrics")).body.decode()
+        assert 'vbmle_verdict{loop="depot"} 1.0' in metrics
+
+    served(tmp_path, test, clock)

@@ -1,9 +1,9 @@
 """The append-only table of events: one writer, and commits that many requests share.
 
-`append` gives an event its number at once and returns; `settled` waits until everything appended so far is on disk. What
-has gathered by the end of a turn of the event loop is a batch, which a thread commits in one transaction (one fsync).
-What gathers in the meantime is the next. Commits are in order, so what is on disk is always a beginning of what was
-appended.
+`append` gives an event its number at once and returns; `settled` waits until everything appended so far is on disk.
+What has gathered by the end of a turn of the event loop is a batch, which a thread commits in one transaction (one
+fsync). What gathers in the meantime is the next batch. Commits are in order, so what is on disk is always a beginning
+of what was appended.
 
 Where a commit fails, everything appended since the last good one is forgotten, and whoever waits is told: the log is as
 it is on disk, and its readers must read it again (`on_failure`).
