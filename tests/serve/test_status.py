@@ -150,3 +150,28 @@ def test_a_loop_that_has_gone_quiet_is_to_be_watched(tmp_path: Path):
         assert 'vbmle_verdict{loop="depot"} 1.0' in metrics
 
     served(tmp_path, test, clock)
+
+
+def test_the_verdict_says_who_acts(tmp_path: Path):
+    async def verdict(local: Local, mode: str) -> tuple[str, str]:
+        await local.post("mode", {"mode": mode})
+        found = (await local.ask("GET", "/v1/loops/depot")).body["verdict"]
+        assert found["level"] == "learning"
+        return found["title"], found["text"]
+
+    async def test(local: Local) -> None:
+        await local.make()
+        decisions = [await local.decide(1, f"r{k}", baseline_action=k) for k in range(3)]
+        for decision in decisions:
+            await local.post("observations", {"decision_id": decision["decision_id"], "next_state": 2})
+        await local.rest()
+        assert (await verdict(local, "live"))[0] == "Learning"
+        title, text = await verdict(local, "shadow")
+        assert (title, "would do the same in 33% of decisions" in text) == ("Learning in shadow", True)
+        await verdict(local, "frozen")
+        last = await local.decide(1, "last")
+        await local.post("observations", {"decision_id": last["decision_id"], "next_state": 2})
+        title, text = await verdict(local, "frozen")
+        assert (title, "and 1 outcome waits to be learnt from" in text) == ("Frozen", True)
+
+    served(tmp_path, test)
