@@ -2,9 +2,9 @@
 1e-300, base models 1e-9 apart, d = 1, S = 1, A = 1, a feasible set that is a point.
 
 `python tests/fuzz_extremes.py 10000` judges that many models, in all cores; the test suite judges a few dozen. Model k
-is the same in every run: `python tests/fuzz_extremes.py --only k` judges it again. Plans are judged in rational numbers,
-which do not round: the floats that the model was told are rationals, every policy is tried, and its value is solved for
-by elimination. Solves are judged by `fuzz.judge`.
+is the same in every run: `python tests/fuzz_extremes.py --only k` judges it again. Plans are judged in rational
+numbers, which do not round: the floats that the model was told are rationals, every policy is tried, and its value is
+solved for by elimination. Solves are judged by `fuzz.judge`.
 """
 
 from __future__ import annotations
