@@ -83,6 +83,16 @@ def assert_keeps_its_promise(result: Plan, exact: np.ndarray, tolerance: float, 
 # ---- reference: the same answer from every method, from NumPy and from another library
 
 
+def test_actions_that_tie_within_rounding_are_counted_in_the_bound():
+    """Rewards of 1e-12: the better action is better by less than what counts as a tie, so the bound has to say it."""
+    moves = [[[1.0, 0.0], [0.5, 0.5]], [[0.99, 0.01], [0.98, 0.02]]]
+    reward = 1e-12 * np.array([[0.6, 0.0], [0.4, 0.4 + 4e-3]])
+    mdp = LinearMixtureMDP.from_models([np.array(moves)], reward, 0.999)
+    found = plan(mdp, [1.0], method="policy-iteration")
+    exact = DiscreteDP(1e12 * reward, np.array(moves), 0.999).solve("policy_iteration").v * 1e-12
+    assert np.abs(found.V - exact).max() <= found.error_bound
+
+
 @pytest.mark.parametrize("is_sparse", [False, True], ids=["dense", "sparse"])
 @pytest.mark.parametrize("next_reward", [False, True], ids=["r(s,a)", "r(s,a,s')"])
 @pytest.mark.parametrize("discount", DISCOUNTS)

@@ -26,6 +26,8 @@ from vbmle.agents import decision
 from vbmle.agents.decision import Decision
 from vbmle.agents.model_agent import ModelAgent, OnImpossible
 from vbmle.agents.tuning import Knob
+from vbmle.common import saved_checks
+from vbmle.common.files import Snapshot
 from vbmle.common.validation import Floats, Ints, fraction, index, non_negative
 from vbmle.estimation.candidates import make_solver
 from vbmle.estimation.change_point import Restart
@@ -132,6 +134,10 @@ class OMLE(ModelAgent):
         """beta_t now."""
         grown = 0.5 * self.mdp.core.num_free * math.log1p(self.counts.total + 1)
         return float(self.settings["radius_scale"] * (grown - math.log(self.settings["delta"])))
+
+    def _check(self, snapshot: Snapshot) -> None:
+        super()._check(snapshot)
+        saved_checks.require_within("alpha", snapshot["alpha"], SMALLEST_ALPHA / 4.0, 4.0 * LARGEST_ALPHA)
 
     def _decide(self, state: int) -> None:
         objective = self._objective

@@ -98,7 +98,8 @@ class UPACUCLK(OptimisticAgent):
     tolerance : float, default 1e-6
         The proved error of the optimistic value at which planning stops, in units of value.
     sweeps : int, optional
-        A fixed number of sweeps instead of `tolerance`, as published: see `vbmle.agents.uclk.published_sweeps`.
+        A fixed number of sweeps instead of `tolerance`, as published: see `vbmle.agents.uclk.published_sweeps`. Those
+        after V has reached its fixed point to rounding are left out.
 
     Raises
     ------

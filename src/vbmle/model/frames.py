@@ -68,7 +68,7 @@ def read(source: Source, needed: tuple[str, ...]) -> Table:
     )
     missing = [name for name in needed if name not in table.frame.columns]
     if missing:
-        wanted, found = ", ".join(needed), ", ".join(table.frame.columns)
+        wanted, found = ", ".join(needed), " ".join(", ".join(table.frame.columns).split())[:200]
         raise ValueError(f"{table.name} has no column {missing[0]!r}; it needs {wanted} and has {found}")
     if table.frame.is_empty():
         raise ValueError(f"{table.name} has no rows; it needs at least one transition")
