@@ -5,7 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from vbmle.report.standings import FLOOR, standings
+from vbmle.experiments.behind import FLOOR
+from vbmle.report.standings import standings
 from vbmle.report.world_runs import Runs, WorldRuns
 
 

@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from vbmle.agents.posterior import Sampler, sampler_for
+from vbmle.agents.triggers import EveryStep, InformationGrown, Trigger
 from vbmle.common import saved_checks
 from vbmle.common.files import Snapshot
 from vbmle.common.validation import Floats, Ints
@@ -33,6 +34,18 @@ NEGLIGIBLE_REGRET = 1e-11
 
 MOST_IMPROVEMENTS = 50
 """Most improvements of a policy in one plan; a handful is usual."""
+
+INFORMED_UPDATES = ("every-step", "tenth", "doubling")
+"""When to decide again: each time, or when information has grown by a tenth, or doubled."""
+
+TENTH = 1.1
+
+
+def informed_trigger(mdp: LinearMixtureMDP, update: str) -> Trigger:
+    """The trigger of that name, one of INFORMED_UPDATES."""
+    if update == "every-step":
+        return EveryStep()
+    return InformationGrown(mdp, ridge=1.0, factor=TENTH if update == "tenth" else 2.0)
 
 
 class Score(NamedTuple):

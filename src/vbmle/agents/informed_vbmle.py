@@ -31,9 +31,8 @@ import numpy as np
 from vbmle.agents import decision
 from vbmle.agents.base import ModelAgent, OnImpossible
 from vbmle.agents.decision import Decision
-from vbmle.agents.information_ratio import PosteriorDraws
+from vbmle.agents.information_ratio import INFORMED_UPDATES, PosteriorDraws, informed_trigger
 from vbmle.agents.posterior import MOST_DRAWS, MOST_THINNING
-from vbmle.agents.triggers import InformationGrown
 from vbmle.common import saved_checks
 from vbmle.common.files import Snapshot
 from vbmle.common.validation import (
@@ -54,12 +53,6 @@ from vbmle.model.mdp import LinearMixtureMDP
 
 MULTIPLES = (0.0, 0.1, 0.3, 1.0, 3.0)
 """Of log(1 + t): the biases that propose."""
-
-
-INFORMED_UPDATES = ("every-step", "tenth", "doubling")
-"""When to decide again: each time, or when information has grown by a tenth, or doubled."""
-
-TENTH = 1.1
 
 
 class Proposers:
@@ -165,8 +158,7 @@ class InformedVBMLE(ModelAgent):
         self._objective = make_objective(self.counts, ridge=1.0)
         self._range = reward_range(mdp)
         self._chosen = 0
-        if update != "every-step":
-            self._trigger = InformationGrown(mdp, ridge=1.0, factor=TENTH if update == "tenth" else 2.0)
+        self._trigger = informed_trigger(mdp, update)
 
     def _check(self, snapshot: Snapshot) -> None:
         super()._check(snapshot)
