@@ -81,7 +81,8 @@ def _enough(experiment: Experiment, world: str, losses: Losses, count: int) -> t
         found = look(experiment, world, losses, count)
         return stopping.settled(stop, found), "; ".join(map(line, found))
     compared = {agent: losses.of(world, agent, count) for agent in (stop.reference, *stop.rivals)}
-    stands = behind(stop.reference, compared, losses.of(world, stop.measure, count))
+    chance = losses.of(world, stop.measure, min(count, experiment.budget(world, stop.measure)))
+    stands = behind(stop.reference, compared, chance)
     return stands is not None and stands.known, str(stands or "nothing to compare")
 
 
