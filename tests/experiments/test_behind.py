@@ -78,7 +78,10 @@ def test_a_run_stops_when_the_ratio_is_known(tmp_path: Path):
         go(league((4, 8, 16)), tmp_path)
         (found,) = load(tmp_path)
         trials = sorted((record.trial.agent, record.trial.index) for record in found.records)
-        expected = [*itertools.product(["likely", "ours"], range(4)), *itertools.product(["random"], range(3))]
+        expected = [
+            *itertools.product(["likely", "ours"], range(4)),
+            *itertools.product(["random"], range(3)),
+        ]
         assert trials == expected
 
 
