@@ -89,9 +89,9 @@ class InformedVBMLE(ModelAgent):
     update : {"every-step", "tenth", "doubling"}, default "tenth"
         When to decide again: at every step, or when the information about what was observed has grown by a tenth, or
         has doubled; in between the policy in force is played.
-    draws : int, default 12
-        Draws from the posterior to judge by; at least 1.
-    fresh : int, default 2
+    draws : int, default 32
+        Draws from the posterior to judge by; at least 1. With few, chance decides between policies that are much alike.
+    fresh : int, default 4
         How many of them are replaced for each observation, as far as there was anything to judge; at least 1.
     thinning : int, default 10
         Steps of the chain per free coordinate between two draws; at least 1.
@@ -129,8 +129,8 @@ class InformedVBMLE(ModelAgent):
         mdp: LinearMixtureMDP,
         multiples: Sequence[float] = MULTIPLES,
         update: Annotated[str, Among(INFORMED_UPDATES)] = "tenth",
-        draws: int = 12,
-        fresh: int = 2,
+        draws: int = 32,
+        fresh: int = 4,
         thinning: int = 10,
         seed: int = 0,
         on_impossible: OnImpossible = "raise",
