@@ -51,10 +51,13 @@ class Stopping(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     looks: dict[str, tuple[Look, ...]]
     beside: int = 20
     """Trials of the agents that are not compared."""
+    measure: str | None = None
+    """The random policy, where a look asks how far the reference is behind the best (`vbmle.experiments.behind`)."""
 
     def check(self, name: str, worlds: Sequence[str], agents: Sequence[str]) -> None:
         """Refuse labels that are not there, and looks that do not increase."""
-        for agent in (self.reference, *self.rivals):
+        measure = () if self.measure is None else (self.measure,)
+        for agent in (self.reference, *self.rivals, *measure):
             if agent not in agents:
                 raise InputError(f"{name}: stop compares {agent!r}, which is not one of its agents")
         if set(self.looks) != set(worlds):
