@@ -27,6 +27,8 @@ from vbmle.agents.decision import Decision
 from vbmle.agents.model_agent import ModelAgent, OnImpossible
 from vbmle.agents.triggers import UPDATES, InformationGrown, Update
 from vbmle.agents.tuning import Knob
+from vbmle.common import saved_checks
+from vbmle.common.files import Snapshot
 from vbmle.common.validation import Floats, Ints, fraction, index, non_negative, one_of
 from vbmle.estimation.candidates import make_solver
 from vbmle.estimation.change_point import Restart
