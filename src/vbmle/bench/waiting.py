@@ -58,8 +58,7 @@ def measure(effort: Effort) -> list[Row]:
 
 def readme_example() -> str:
     """The first program of the README, which an installed package carries as its description."""
-    about = metadata("vbmle")
-    found = re.search(r"```python\n(.*?)```", str(about.get_payload() or about["Description"]), re.DOTALL)
+    found = re.search(r"```python\n(.*?)```", str(metadata("vbmle").json["description"]), re.DOTALL)
     if found is None:
         raise RuntimeError("the package's description, its README, has no example in Python")
     return found.group(1)

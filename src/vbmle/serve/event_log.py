@@ -242,7 +242,7 @@ class EventLog:
 
     def models(self) -> dict[str, str]:
         """The models by name, with their fingerprints."""
-        return dict(self._rows("SELECT name, fingerprint FROM models ORDER BY name"))  # type: ignore[arg-type]
+        return dict(self._rows("SELECT name, fingerprint FROM models ORDER BY name"))
 
     def model(self, name: str) -> bytes | None:
         """The file of a model."""
