@@ -63,7 +63,7 @@ def blas_threads(effort: Effort) -> list[Row]:
     busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(BUSY_PROCESSES)]
     try:
         one, free = [], []
-        for _ in range(3):  # in turn
+        for _ in range(effort.tries):  # in turn
             one.append(_median_step(effort, ONE_THREAD))
             free.append(_median_step(effort, {}))
     finally:

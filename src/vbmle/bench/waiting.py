@@ -21,7 +21,6 @@ from vbmle.bench.speed_table import Row, at_most
 from vbmle.bench.walks import median
 
 SECTION = "waiting"
-REPEATS = 5
 COMMAND = [sys.executable, "-m", "vbmle"]
 SPEC = """
 trials = {trials}
@@ -37,17 +36,16 @@ FEW, MANY = 2, 20_000  # trials: soon done, and more than anybody waits for
 
 def measure(effort: Effort) -> list[Row]:
     """All of them, each the median of a few tries."""
-    repeats = min(REPEATS, effort.plan_repeats)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         figures = {
-            ("import vbmle", "in a new interpreter", 0.25): [_imported() for _ in range(repeats)],
+            ("import vbmle", "in a new interpreter", 0.25): [_imported() for _ in range(effort.tries)],
             ("the first answer", "the README's example, whole", 3.0): [
-                _run([sys.executable, "-c", readme_example()]) for _ in range(repeats)
+                _run([sys.executable, "-c", readme_example()]) for _ in range(effort.tries)
             ],
-            ("a sweep with nothing left to do", "vbmle run again", 2.0): _finished(folder, repeats),
+            ("a sweep with nothing left to do", "vbmle run again", 2.0): _finished(folder, effort.tries),
             ("Ctrl-C until all processes have ended", "vbmle run, 2 workers", 2.0): [
-                _interrupted(folder / f"stopped{turn}") for turn in range(repeats)
+                _interrupted(folder / f"stopped{turn}") for turn in range(effort.tries)
             ],
         }
     return [
@@ -77,12 +75,12 @@ def _run(command: list[str]) -> float:
     return time.perf_counter() - begun
 
 
-def _finished(folder: Path, repeats: int) -> list[float]:
+def _finished(folder: Path, tries: int) -> list[float]:
     spec = folder / "short.toml"
     spec.write_text(SPEC.format(trials=FEW), encoding="utf-8")
     command = [*COMMAND, "run", str(spec), "--jobs", "2", "--out", str(folder / "done")]
     _run(command)
-    return [_run(command) for _ in range(repeats)]
+    return [_run(command) for _ in range(tries)]
 
 
 def _interrupted(folder: Path) -> float:
