@@ -243,7 +243,7 @@ class Stories(RuleBasedStateMachine):
     def the_loop_is_as_the_model_says(self) -> None:
         if not hasattr(self, "local"):
             return
-        state, made = self.local.service.loops["depot"].state, self.memory.decisions
+        state, made = self.local.service.loops["depot"].ledger, self.memory.decisions
         assert state.decisions == len(made)
         assert state.observations == sum(one.outcome is not None for one in made.values())
         assert state.cancelled == sum(one.cancelled for one in made.values())

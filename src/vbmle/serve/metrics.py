@@ -43,11 +43,11 @@ class Figures(Collector):
         loops = self._service.loops.values()
         trouble = self._service.log.trouble
         for name, text, value in (
-            ("decisions", "Decisions made", lambda c: c.state.decisions),
-            ("observations", "Outcomes recorded", lambda c: c.state.observations),
-            ("refused", "Outcomes that the model calls impossible", lambda c: c.state.refusals),
-            ("expired", "Decisions whose outcome never came", lambda c: c.state.expired),
-            ("cancelled", "Decisions that were not carried out", lambda c: c.state.cancelled),
+            ("decisions", "Decisions made", lambda c: c.ledger.decisions),
+            ("observations", "Outcomes recorded", lambda c: c.ledger.observations),
+            ("refused", "Outcomes that the model calls impossible", lambda c: c.ledger.refusals),
+            ("expired", "Decisions whose outcome never came", lambda c: c.ledger.expired),
+            ("cancelled", "Decisions that were not carried out", lambda c: c.ledger.cancelled),
             ("duplicates", "Repeated requests, since the start", lambda c: c.duplicates),
             ("solves", "Solves, since the start", lambda c: c.solves.count),
             ("solve_seconds", "Time spent in solves, since the start", lambda c: c.solves.seconds),
@@ -57,11 +57,11 @@ class Figures(Collector):
                 counter.add_metric([controller.name], value(controller))
             yield counter
         for name, text, value in (
-            ("pending", "Decisions whose outcome is waited for", lambda c: len(c.state.pending)),
-            ("policy_version", "Number of the policy in force", lambda c: c.state.version),
-            ("unseen", "Outcomes that the policy in force does not know", lambda c: len(c.state.unseen)),
+            ("pending", "Decisions whose outcome is waited for", lambda c: len(c.ledger.pending)),
+            ("policy_version", "Number of the policy in force", lambda c: c.ledger.version),
+            ("unseen", "Outcomes that the policy in force does not know", lambda c: len(c.ledger.unseen)),
             ("last_observation", "When the last outcome came, in seconds since 1970",
-             lambda c: c.state.last_observation or 0.0),
+             lambda c: c.ledger.last_observation or 0.0),
             ("verdict", "0 good, 1 watch, 2 stop", lambda c: LEVELS[verdict(c, trouble).level]),
             ("misfit_alarm", "1 where no mix of the models explains the data",
              lambda c: c.insights.alarm),

@@ -1,6 +1,6 @@
 """What a loop is, apart from its agent: the fold of its events.
 
-`LoopState.apply` is the whole meaning of an event. It is used in the same way while the service runs, when it starts
+`Ledger.apply` is the whole meaning of an event. It is used in the same way while the service runs, when it starts
 again from the first event, and from a snapshot on.
 """
 
@@ -42,7 +42,7 @@ class Day(msgspec.Struct, array_like=True):
     reward: float = 0.0
 
 
-class LoopState(msgspec.Struct):
+class Ledger(msgspec.Struct):
     """Everything about a loop that later answers depend on; the agent is the learner's."""
 
     name: str
@@ -131,5 +131,5 @@ class LoopState(msgspec.Struct):
             today.reward += reward
 
 
-encode = msgspec.json.Encoder(order="deterministic").encode
-decode = msgspec.json.Decoder(LoopState).decode
+encode_ledger = msgspec.json.Encoder(order="deterministic").encode
+decode_ledger = msgspec.json.Decoder(Ledger).decode
