@@ -207,14 +207,16 @@ def verdict(controller: Controller, trouble: str | None = None) -> Verdict:
         )
     closed = ledger.observations + ledger.expired
     if closed >= ENOUGH and ledger.expired > 0.5 * closed:
-        text = f"{ledger.expired} of {closed} decisions never got an outcome: see that they are reported"
+        text = (
+            f"{ledger.expired} of {closed} decisions never got an outcome: make sure that they are reported"
+        )
         return Verdict("watch", "Outcomes are missing", text)
     if (pause := _pause(controller)) is not None:
         text = f"no outcome has come for {pause}: see whether the system still runs and reports"
         return Verdict("watch", "It has gone quiet", text)
     if ledger.observations == 0:
         return Verdict(
-            "learning", "No data yet", "the agent plays what it would without any; report outcomes"
+            "learning", "No data yet", "until you report outcomes, the agent goes by the models alone"
         )
     return _progress(ledger, insight)
 
