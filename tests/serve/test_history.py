@@ -36,7 +36,7 @@ def test_the_export_has_every_decision_and_its_outcome(tmp_path: Path):
     table = polars.read_parquet(tmp_path / "export.parquet")
     assert table["status"].to_list() == ["observed"] * 10 + ["pending", "cancelled"]
     for row in table.head(10).iter_rows(named=True):
-        reward = DEPOT.mdp.row_reward[row["state"] * 3 + row["action"]]
+        reward = DEPOT.mdp.pair_reward[row["state"] * 3 + row["action"]]
         expected = reward * DEPOT.mdp.reward_scale + DEPOT.mdp.reward_offset
         assert row["reward"] == pytest.approx(expected)
 

@@ -275,7 +275,7 @@ class Stories(RuleBasedStateMachine):
         rows, values = agent.mdp.transitions, agent.counts.values
         seen = Counter(
             {
-                (*divmod(int(rows.row_of[i]), agent.mdp.num_actions), int(rows.successor[i])): int(values[i])
+                (*divmod(int(rows.pair_of[i]), agent.mdp.num_actions), int(rows.successor[i])): int(values[i])
                 for i in range(rows.count)
                 if values[i]
             }

@@ -187,6 +187,26 @@ def test_an_event_that_was_changed_is_noticed(tmp_path: Path):
         served(tmp_path, some)
 
 
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ("UPDATE events SET kind = 'creates' WHERE seq = 1", "event 1 begins loop 'depot'"),
+        ("UPDATE events SET loop = 'other' WHERE seq = 3", "event 3 begins loop 'other'"),
+        ("UPDATE events SET key = 'other' WHERE seq = 2", "event 2 of loop depot is not what was written"),
+        ("UPDATE models SET npz = x'00'", "model depot cannot be read"),
+        ("UPDATE models SET fingerprint = 'other'", "rests on model depot, which is gone or another"),
+    ],
+)
+def test_what_stands_beside_an_event_is_checked_too(change: str, said: str, tmp_path: Path):
+    served(tmp_path, some)
+    connection = sqlite3.connect(tmp_path / "events.db")
+    connection.executescript(f"DROP TRIGGER events_stay; {change}")
+    connection.close()
+    with pytest.raises(DamagedLog, match=said) as refusal:
+        served(tmp_path, some)
+    assert "\n" not in str(refusal.value)
+
+
 def test_a_later_format_is_refused(tmp_path: Path):
     served(tmp_path, some)
     connection = sqlite3.connect(tmp_path / "events.db")

@@ -18,11 +18,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from queue import SimpleQueue
 from time import perf_counter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
-from vbmle.serve import events
+from vbmle.serve import events, folder
 from vbmle.serve.clock import Clock
 from vbmle.serve.crash_points import passing
 from vbmle.serve.events import AnyEvent, Entry
@@ -33,7 +33,21 @@ INSERTED_AT_ONCE = 64
 """Events in one statement: a thread in a statement wants the interpreter once at its end, not once for every event."""
 
 READ_AT_ONCE = 1000
+NAMES = """
+WITH RECURSIVE names(name) AS (
+    SELECT min(loop) FROM events
+    UNION ALL SELECT (SELECT min(loop) FROM events WHERE loop > name) FROM names WHERE name IS NOT NULL
+) SELECT name FROM names WHERE name IS NOT NULL
+"""
+"""The loops that have events: one step in the index for each, however many events they have."""
+COLUMNS = "seq, time, CAST(body AS BLOB), chain, kind, key"
 REMEDY = "restore your last backup of the folder"
+UNREADABLE = (*folder.UNREADABLE, msgspec.MsgspecError)
+"""What SQLite and the decoder of events raise for what was not written by us."""
+
+
+Check = tuple[bytes, str, str | None]
+"""Of an event: its hash, its kind and its key, which has columns of their own."""
 
 
 class StorageError(Exception):
@@ -99,8 +113,20 @@ class EventLog:
         self._thread.start()
 
     def _last_seq(self) -> int:
-        (found,) = self._reader.execute("SELECT max(seq) FROM events").fetchone()
+        ((found,),) = self._rows("SELECT max(seq) FROM events")
         return found or 0
+
+    def _rows(self, query: str, given: tuple[object, ...] = ()) -> list[tuple[Any, ...]]:
+        try:
+            return self._reader.execute(query, given).fetchall()
+        except UNREADABLE as error:
+            raise damaged(self.folder, f"its events cannot be read: {error}") from error
+
+    def _entry(self, row: tuple[Any, ...]) -> Entry:
+        try:
+            return Entry(row[0], row[1], events.decode(row[2]), row[3])
+        except UNREADABLE as error:
+            raise damaged(self.folder, f"event {row[0]} cannot be read: {error}") from error
 
     def append(self, loop: str, event: AnyEvent) -> Entry:
         """Give the event the next number. It is on disk when `settled` returns."""
@@ -124,9 +150,8 @@ class EventLog:
     def head(self, loop: str) -> bytes:
         """The check of the last event of a loop."""
         if loop not in self._heads:
-            query = "SELECT chain FROM events WHERE loop = ? ORDER BY seq DESC LIMIT 1"
-            found = self._reader.execute(query, (loop,)).fetchone()
-            self._heads[loop] = found[0] if found else b""
+            row = self._rows("SELECT chain FROM events WHERE loop = ? ORDER BY seq DESC LIMIT 1", (loop,))
+            self._heads[loop] = row[0][0] if row else b""
         return self._heads[loop]
 
     def _gathering(self) -> Batch:
@@ -195,29 +220,34 @@ class EventLog:
 
     def lookup(self, loop: str, kind: str, key: str) -> Entry | None:
         """The one event of a kind for a key that is on disk, if there is one."""
-        query = "SELECT seq, time, body, chain FROM events WHERE loop = ? AND kind = ? AND key = ?"
-        found = self._reader.execute(query, (loop, kind, key)).fetchone()
-        return _entry(*found) if found else None
+        query = f"SELECT {COLUMNS} FROM events WHERE loop = ? AND kind = ? AND key = ?"
+        rows = self._rows(query, (loop, kind, key))
+        return self._entry(rows[0]) if rows else None
 
     def event(self, loop: str, seq: int) -> Entry | None:
         """The event with a number, if it is on disk and of that loop."""
-        query = "SELECT seq, time, body, chain FROM events WHERE seq = ? AND loop = ?"
-        found = self._reader.execute(query, (seq, loop)).fetchone()
-        return _entry(*found) if found else None
+        rows = self._rows(f"SELECT {COLUMNS} FROM events WHERE seq = ? AND loop = ?", (seq, loop))
+        return self._entry(rows[0]) if rows else None
 
     def loops(self) -> list[str]:
-        """All loops, in the order in which they were created."""
-        found = self._reader.execute("SELECT loop FROM events WHERE kind = 'created' ORDER BY seq")
-        return [name for (name,) in found]
+        """All loops, in the order in which they were created; DamagedLog where one has no beginning."""
+        first = "SELECT seq, kind FROM events WHERE loop = ? ORDER BY seq LIMIT 1"
+        found = []
+        for (name,) in self._rows(NAMES):
+            for seq, kind in self._rows(first, (name,)):
+                if kind != "created":
+                    raise damaged(self.folder, f"event {seq} begins loop {name!r}, and is no such event")
+                found.append((seq, name))
+        return [name for _, name in sorted(found)]
 
     def models(self) -> dict[str, str]:
         """The models by name, with their fingerprints."""
-        return dict(self._reader.execute("SELECT name, fingerprint FROM models ORDER BY name").fetchall())
+        return dict(self._rows("SELECT name, fingerprint FROM models ORDER BY name"))
 
     def model(self, name: str) -> bytes | None:
         """The file of a model."""
-        found = self._reader.execute("SELECT npz FROM models WHERE name = ?", (name,)).fetchone()
-        return found[0] if found else None
+        rows = self._rows("SELECT npz FROM models WHERE name = ?", (name,))
+        return rows[0][0] if rows else None
 
     def read(self, loop: str, after: int = 0, check: bytes | None = None) -> Iterator[Entry]:
         """The events of a loop that are on disk, after a number, on a connection of its own: for any thread.
@@ -225,27 +255,25 @@ class EventLog:
         With the `check` of the event before them, each is checked against those before it.
         """
         connection = self.folder.connect()
-        columns = "seq, time, CAST(body AS BLOB), chain"
-        query = f"SELECT {columns} FROM events WHERE loop = ? AND seq > ? ORDER BY seq LIMIT ?"
+        query = f"SELECT {COLUMNS} FROM events WHERE loop = ? AND seq > ? ORDER BY seq LIMIT ?"
         try:
-            while some := connection.execute(query, (loop, after, READ_AT_ONCE)).fetchall():
-                for seq, time, body, chain in some:
+            while rows := connection.execute(query, (loop, after, READ_AT_ONCE)).fetchall():
+                for seq, time, body, chain, kind, key in rows:
+                    event = events.decode(body)
                     if check is not None:
-                        check = _verified(loop, chain, events.chained(check, seq, time, body), seq)
-                    yield _entry(seq, time, body, chain)
-                after = some[-1][0]
-        except (sqlite3.DatabaseError, msgspec.MsgspecError) as error:
-            raise DamagedLog(f"the events of loop {loop} cannot be read ({error}); {REMEDY}") from error
+                        expected = (events.chained(check, seq, time, body), event.kind, event.key)
+                        check = _verified(loop, (chain, kind, key), expected, seq)
+                    yield Entry(seq, time, event, chain)
+                after = rows[-1][0]
+        except UNREADABLE as error:
+            raise damaged(self.folder, f"the events of loop {loop} cannot be read: {error}") from error
         finally:
             connection.close()
 
     def recent(self, loop: str, kind: str, count: int) -> list[Entry]:
         """The last events of a kind, the latest first."""
-        query = (
-            "SELECT seq, time, body, chain FROM events WHERE loop = ? AND kind = ? ORDER BY seq DESC LIMIT ?"
-        )
-        found = self._reader.execute(query, (loop, kind, count)).fetchall()
-        return [_entry(*columns) for columns in found]
+        query = f"SELECT {COLUMNS} FROM events WHERE loop = ? AND kind = ? ORDER BY seq DESC LIMIT ?"
+        return [self._entry(row) for row in self._rows(query, (loop, kind, count))]
 
     def close(self) -> None:
         """Commit what is left, and let go of the database."""
@@ -266,16 +294,17 @@ def insert(connection: sqlite3.Connection, stored: Sequence[StoredEvent]) -> Non
     connection.execute(f"INSERT INTO events ({columns}) VALUES {marks}", values)
 
 
-def _entry(seq: int, time: float, body: bytes, chain: bytes) -> Entry:
-    return Entry(seq, time, events.decode(body), chain)
+def damaged(folder: Folder, what: str) -> DamagedLog:
+    """One line about a database in which something is not as it was written."""
+    return DamagedLog(f"{folder.database} is damaged ({' '.join(what.split())}); {REMEDY}")
 
 
-def _verified(loop: str, found: bytes, expected: bytes, seq: int) -> bytes:
+def _verified(loop: str, found: Check, expected: Check, seq: int) -> bytes:
     if found != expected:
         raise DamagedLog(
             f"event {seq} of loop {loop} is not what was written: the database was changed or damaged; {REMEDY}"
         )
-    return found
+    return found[0]
 
 
 def trouble(error: sqlite3.Error) -> str:
