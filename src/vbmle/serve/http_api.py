@@ -205,9 +205,7 @@ async def decoded(request: Request, decoder: msgspec.json.Decoder[Body]) -> Body
     headers: dict[bytes, bytes] = dict(request.scope["headers"])
     kind = headers.get(b"content-type", b"").decode("latin-1").partition(";")[0].strip().lower()
     if kind != "application/json":
-        raise BadInput(
-            f"the body has {f'content type {kind}' if kind else 'no content type'}; it needs application/json"
-        )
+        raise BadInput(f"the body is {kind or 'of no stated type'}; it needs Content-Type: application/json")
     content = await read(request, BODY_BYTES, headers)
     try:
         return decoder.decode(content)
