@@ -16,10 +16,10 @@ from fuzz_mutations import Kind, flip
 from serving import DEPOT, Hands, Local, happened, served
 
 from vbmle import LinearMixtureMDP
-from vbmle.serve import loop_state, snapshots
+from vbmle.serve import snapshots
 from vbmle.serve.event_log import DamagedLog
 from vbmle.serve.learner import Learner, preferences
-from vbmle.serve.loop_state import LoopState
+from vbmle.serve.ledger import Ledger, encode_ledger
 from vbmle.serve.npz import from_npz_bytes
 from vbmle.serve.service import _from_snapshot
 
@@ -49,7 +49,7 @@ def database(home: Path) -> Kind:
         answer = await local.ask("GET", "/v1/loops/depot")
         assert answer.status == 200, answer.body
         mdp = from_npz_bytes(log.model("depot") or b"", LinearMixtureMDP.load)
-        return loop_state.encode(loop.state), mdp.fingerprint(), loop.solves.policy.actions
+        return encode_ledger(loop.ledger), mdp.fingerprint(), loop.solves.policy.actions
 
     def load(path: Path) -> Any:
         for name in ("events.db-wal", "events.db-shm"):
@@ -104,7 +104,7 @@ def snapshot(path: Path) -> Kind:
         return found
 
     def check(found: Any) -> None:
-        assert loop_state.encode(found.state) == loop_state.encode(whole.state)
+        assert encode_ledger(found.ledger) == encode_ledger(whole.ledger)
         assert found.arrays.keys() == whole.arrays.keys()
         for name, array in whole.arrays.items():
             np.testing.assert_array_equal(found.arrays[name], array)
@@ -116,7 +116,7 @@ def fitting_snapshot(path: Path) -> Kind:
     """Whoever made this one has computed its hash, and knows the check of its event: it has to be in range and work."""
     whole = snapshots.read(path)
     assert whole is not None
-    entry = SimpleNamespace(check=whole.state.check)
+    entry = SimpleNamespace(check=whole.ledger.check)
     start, _, _ = path.name.rpartition("-")
 
     def load(mutant: Path) -> Any:
@@ -134,16 +134,16 @@ def fitting_snapshot(path: Path) -> Kind:
     return Kind("snapshot with a hash that fits", path.read_bytes(), load, check_loop, "fitting/mutant.npz")
 
 
-def check_loop(found: tuple[LoopState, Learner]) -> None:
+def check_loop(found: tuple[Ledger, Learner]) -> None:
     """Names and numbers of the model, and an agent that goes on learning."""
-    state, learner = found
+    ledger, learner = found
     mdp = learner.mdp
-    assert state.name == "depot"
-    for waiting in state.pending.values():
+    assert ledger.name == "depot"
+    for waiting in ledger.pending.values():
         assert mdp.allowed[waiting.state, waiting.action]
         assert min(waiting.state, waiting.action) >= 0
     ranks = preferences(mdp, learner.policy)
     assert ranks is None or np.isfinite(ranks).all()
-    policy = learner.solve(state.version + 1, [*state.batch, *state.unseen], 0)
+    policy = learner.solve(ledger.version + 1, [*ledger.batch, *ledger.unseen], 0)
     assert policy.error is None
     assert all(mdp.allowed[s, a] and a >= 0 for s, a in enumerate(policy.actions))

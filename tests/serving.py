@@ -21,7 +21,7 @@ from vbmle.serve.application import application
 from vbmle.serve.clock import Clock
 from vbmle.serve.events import AnyEvent
 from vbmle.serve.learner import Learner
-from vbmle.serve.loop_state import LoopState
+from vbmle.serve.ledger import Ledger
 from vbmle.serve.npz import from_npz_bytes, npz_bytes
 from vbmle.serve.outcomes import Outcomes
 from vbmle.serve.service import Service
@@ -62,13 +62,13 @@ DEPOT = depot()
 NPZ = npz_bytes(DEPOT.mdp.save)
 
 
-def audit(folder: Path, name: str) -> LoopState:
+def audit(folder: Path, name: str) -> Ledger:
     """Lead an agent through the log of its loop: every decision is what the policy in force says."""
     log = sqlite3.connect(folder / "events.db")
     (npz,) = log.execute("SELECT npz FROM models").fetchone()
     mdp = from_npz_bytes(npz, LinearMixtureMDP.load)
     query = "SELECT seq, time, body, chain FROM events WHERE loop = ? ORDER BY seq"
-    state, learner, outcomes, check = LoopState(name), None, Outcomes(mdp), b""
+    ledger, learner, outcomes, check = Ledger(name), None, Outcomes(mdp), b""
     for seq, time, body, chain in log.execute(query, (name,)):
         entry, check = (
             events.Entry(seq, time, events.decode(body), chain),
@@ -81,14 +81,14 @@ def audit(folder: Path, name: str) -> LoopState:
                 policy = learner.policy
             case events.PolicySet(version=version):
                 assert learner is not None
-                assert state.solving is not None
-                policy = learner.solve(version, state.batch, state.solving.state)
+                assert ledger.solving is not None
+                policy = learner.solve(version, ledger.batch, ledger.solving.state)
             case events.Decided(allowed=None) as event:
                 assert event.policy_version == policy.version
                 assert event.suggested == policy.actions[event.state]
-        state.apply(entry, outcomes.reward)
+        ledger.apply(entry, outcomes.reward)
     log.close()
-    return state
+    return ledger
 
 
 def happened(folder: Path, name: str) -> list[AnyEvent]:
@@ -190,7 +190,7 @@ class Local:
 
 def counted(local: Local) -> tuple[int, ...]:
     """What must not change when a request is sent again."""
-    state = local.service.loops["depot"].state
+    state = local.service.loops["depot"].ledger
     return (
         state.seq,
         state.decisions,

@@ -238,7 +238,7 @@ def test_the_page_shows_the_same(tmp_path: Path):
 
 def test_the_load_is_what_clients_saw_over_the_time_it_took():
     """Figures of two runs that were made up: 4000 pairs in 2 s, and latencies of 1 to 100 ms."""
-    busy = service_load.Tally(4000, [0.001 * k for k in range(1, 101)], 40, 100, 2.0, 8_000_000)
+    busy = service_load.Tally(4000, [0.001 * k for k in range(1, 101)], 40, 100, 2.0, 8_000_000, 1.2)
     paced = service_load.Tally(200, [0.051] * 100, 10, 50, 1.0, 100_000)
     found = {(row.measure, row.case): row for row in service_load.rows(700.0, busy, paced)}
     pairs = found["decision-observation pairs", service_load.BUSY_CASE]
@@ -251,6 +251,9 @@ def test_the_load_is_what_clients_saw_over_the_time_it_took():
         MISSED,
     )
     assert found["commits, each with one fsync", service_load.BUSY_CASE].value == 50.0
+    assert found["processor time of the server for a pair", service_load.BUSY_CASE].value == pytest.approx(
+        0.3
+    )
 
 
 def test_the_load_is_served_and_every_pair_is_kept(tmp_path: Path):

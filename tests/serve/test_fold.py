@@ -12,11 +12,11 @@ from serving import Local, audit, happened, served
 
 from vbmle import worlds
 from vbmle.experiments import catalogue
-from vbmle.serve import loop_state, snapshots
+from vbmle.serve import snapshots
 from vbmle.serve.event_log import INSERTED_AT_ONCE
 from vbmle.serve.events import SolveBegun
 from vbmle.serve.learner import Learner, agent_bytes
-from vbmle.serve.loop_state import LoopState
+from vbmle.serve.ledger import Ledger, encode_ledger
 from vbmle.serve.npz import npz_bytes
 from vbmle.serve.service import restore
 
@@ -26,9 +26,9 @@ RIVER = worlds.riverswim(4)
 AGENTS = [name for name, kind in catalogue.agents().items() if not kind.needs_truth]
 
 
-def image(state: LoopState, learner: Learner) -> tuple[bytes, bytes, list[int]]:
+def image(state: Ledger, learner: Learner) -> tuple[bytes, bytes, list[int]]:
     """Everything that later answers depend on, as bytes."""
-    return loop_state.encode(state), agent_bytes(learner.agent), learner.policy.actions
+    return encode_ledger(state), agent_bytes(learner.agent), learner.policy.actions
 
 
 async def play(local: Local, steps: int, agent: str) -> list[dict[str, Any]]:
@@ -37,7 +37,7 @@ async def play(local: Local, steps: int, agent: str) -> list[dict[str, Any]]:
         await local.ask("PUT", "/v1/models/river", content=npz_bytes(RIVER.mdp.save))
         made = await local.ask("PUT", "/v1/loops/river", {"model": "river", "agent": agent})
         assert made.status == 201, made.body
-    loop, answers = local.service.loops["river"].state, []
+    loop, answers = local.service.loops["river"].ledger, []
     for number in range(loop.decisions, loop.decisions + steps):
         state = loop.last_state or 0
         body = {"state": state, "request_id": f"r{number}"}
@@ -54,7 +54,7 @@ def test_from_a_snapshot_and_from_the_first_event_the_same_bytes(agent: str, tmp
     async def first(local: Local) -> tuple[Any, ...]:
         await play(local, 30, agent)
         controller = local.service.loops["river"]
-        return image(controller.state, controller.solves.learner)
+        return image(controller.ledger, controller.solves.learner)
 
     async def then(local: Local) -> list[tuple[Any, ...]]:
         log, mdp = local.service.log, local.service.loops["river"].outcomes.mdp
@@ -98,12 +98,12 @@ def test_a_solve_that_was_cut_short_is_done_again_with_the_same_outcomes(tmp_pat
         controller.solves.abandon()
 
     def _begun(controller: Any) -> Any:
-        return SolveBegun(controller.state.version + 1, controller.state.through, 1)
+        return SolveBegun(controller.ledger.version + 1, controller.ledger.through, 1)
 
     async def afterwards(local: Local) -> tuple[Any, ...]:
         await local.rest()
         controller = local.service.loops["depot"]
-        return image(controller.state, controller.solves.learner)[1:]
+        return image(controller.ledger, controller.solves.learner)[1:]
 
     served(tmp_path / "a", until_a_solve)
     shutil.copytree(tmp_path / "a", tmp_path / "b")
@@ -120,7 +120,7 @@ def test_a_snapshot_that_does_not_fit_is_passed_over(damage: str, tmp_path: Path
 
     async def then(local: Local) -> tuple[Any, ...]:
         controller = local.service.loops["depot"]
-        return image(controller.state, controller.solves.learner)
+        return image(controller.ledger, controller.solves.learner)
 
     served(tmp_path / "a", first, snapshot_every=25)
     expected = served(tmp_path / "a", then)
@@ -164,7 +164,7 @@ def test_commits_wait_for_the_disk_and_are_shared(tmp_path: Path):
         before = (written.commits, written.events)
         many = 2 * INSERTED_AT_ONCE + 1
         requests = [asyncio.ensure_future(local.decide(1, f"r{k}")) for k in range(many)]
-        while local.service.loops["depot"].state.decisions < many:
+        while local.service.loops["depot"].ledger.decisions < many:
             await asyncio.sleep(0)
         gate.set()  # the first commit was on its way when the others came
         await asyncio.gather(*requests)

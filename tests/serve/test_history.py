@@ -48,7 +48,7 @@ def test_the_stream_has_every_event_and_goes_on_where_it_was(tmp_path: Path):
         await local.rest()
         whole = (await local.ask("GET", "/v1/loops/depot/events?follow=false")).body.decode()
         numbers = [int(line[4:]) for line in whole.splitlines() if line.startswith("id: ")]
-        assert numbers == list(range(1, local.service.loops["depot"].state.seq + 1))
+        assert numbers == list(range(1, local.service.loops["depot"].ledger.seq + 1))
         rest = await local.ask("GET", "/v1/loops/depot/events?follow=false", headers={"Last-Event-ID": "4"})
         assert rest.body.decode().count("id: ") == len(numbers) - 4
 

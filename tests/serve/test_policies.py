@@ -19,11 +19,11 @@ def test_frozen_keeps_the_policy_and_the_data(tmp_path: Path):
         await local.rest()
         controller = local.service.loops["depot"]
         assert (await local.post("mode", {"mode": "frozen"})).body == {"mode": "frozen"}
-        version, policy = controller.state.version, controller.solves.policy
+        version, policy = controller.ledger.version, controller.solves.policy
         await local.play(10, seed=1, prefix="more")
         await local.rest()
-        assert (controller.state.version, controller.solves.policy) == (version, policy)
-        assert controller.state.observations == 20
+        assert (controller.ledger.version, controller.solves.policy) == (version, policy)
+        assert controller.ledger.observations == 20
         await local.post("mode", {"mode": "live"})
         await local.rest()
         assert counts(local, "depot").total == 20
@@ -88,7 +88,7 @@ def test_decisions_are_answered_while_a_solve_runs(tmp_path: Path):
         learner.solve = slow
         first = await local.decide(1, "r1")
         await local.post("observations", {"decision_id": first["decision_id"], "next_state": 2})
-        assert controller.state.solving is not None
+        assert controller.ledger.solving is not None
         assert (await local.decide(2, "r2"))["policy_version"] == 0
         gate.set()
         await local.rest()

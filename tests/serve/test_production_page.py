@@ -65,7 +65,7 @@ def test_the_requests_of_the_page_get_the_answers_that_it_shows(tmp_path: Path):
                 )
                 assert (done.returncode, done.stdout) == (0, "run\n"), done.stderr
                 learnt(server.client())
-            elif text.startswith("curl"):
+            elif text.startswith("curl") and "Authorization" not in text:
                 for command in re.split(r"\n(?=curl )", text):
                     printed = shell(command.replace(ADDRESS, server.url), tmp_path)
                     learnt(server.client())
@@ -92,10 +92,13 @@ def test_a_backup_that_is_made_under_load_has_everything_answered_before_it(tmp_
     (command,) = [
         line for block in blocks("sh") for line in block.splitlines() if line.startswith("sqlite3 ")
     ]
-    match = re.fullmatch(r'sqlite3 /var/lib/vbmle/events.db "(VACUUM INTO \'/backup/events.db\')"', command)
+    match = re.fullmatch(
+        r'sqlite3 /var/lib/vbmle/events.db "(VACUUM INTO \'/backup/events-.*.db\')"', command
+    )
     assert match
     (tmp_path / "restored").mkdir()
-    statement = match[1].replace("/backup", str(tmp_path / "restored"))
+    copy = f"'{tmp_path}/restored/events.db'"
+    statement = re.sub(r"'.*'", copy, match[1])
     with process(tmp_path / "folder") as server:
         client = server.client()
         client.put_model("depot", NPZ)
@@ -131,6 +134,19 @@ def test_a_backup_that_is_made_under_load_has_everything_answered_before_it(tmp_
         loop = server.client().loop("depot")
         assert loop.status()["observations"] == state.observations
         assert loop.act(0).action in range(3)
+
+
+def test_the_token_is_sent_as_the_page_says(tmp_path: Path):
+    (command,) = [block for block in blocks("sh") if "Authorization" in block]
+    token = tmp_path / "token"
+    token.write_text("0123456789abcdef\n")
+    with process(tmp_path / "folder", "--token-file", str(token)) as server:
+        assert server.url is not None
+        right = command.replace(ADDRESS, server.url).replace("/etc/vbmle/token", str(token))
+        assert json.loads(shell(right, tmp_path)) == {}
+        token.write_text("fedcba9876543210\n")  # another one than the server has read
+        with pytest.raises(AssertionError, match="error: 401"):
+            shell(right, tmp_path)
 
 
 def options() -> set[str]:

@@ -70,7 +70,7 @@ def test_many_observations_are_recorded_together_or_not_at_all(tmp_path: Path):
         assert wrong.body["error"].startswith("observations[3]: decision_id is 'd999'")
         twice = await local.post("observations", [*many, {"decision_id": names[0], "next_state": 1}])
         assert twice.status == 409
-        assert local.service.loops["depot"].state.observations == 0
+        assert local.service.loops["depot"].ledger.observations == 0
         answer = await local.post("observations", [*many, many[0]])
         assert answer.body == {"recorded": 3, "duplicates": 1}
 
@@ -93,7 +93,7 @@ def test_late_and_out_of_order_observations_teach_what_prompt_ones_do(tmp_path: 
             if loop == "late":
                 clock.pass_by(1e6)
                 local.service.loops[loop].expire()
-                assert local.service.loops[loop].state.expired == len(outcomes)
+                assert local.service.loops[loop].ledger.expired == len(outcomes)
             for item in told[::order]:
                 assert (await local.post("observations", item, loop)).body["recorded"] == 1
         await local.rest()
@@ -115,11 +115,11 @@ def test_a_decision_without_an_outcome_expires_without_being_data(tmp_path: Path
         await local.decide(2, "r2")
         controller = local.service.loops["depot"]
         controller.expire()
-        assert controller.state.expired == 0
+        assert controller.ledger.expired == 0
         clock.pass_by(2.0)
         controller.expire()
-        assert (controller.state.expired, len(controller.state.pending)) == (1, 1)
-        assert controller.state.observations == 0
+        assert (controller.ledger.expired, len(controller.ledger.pending)) == (1, 1)
+        assert controller.ledger.observations == 0
         assert (await local.post("cancel", {"decision_id": "d2"})).status == 200
 
     served(tmp_path, test, clock)
@@ -136,13 +136,13 @@ def test_a_clock_that_is_set_back_loses_nothing(tmp_path: Path):
     async def after(local: Local) -> None:
         controller = local.service.loops["depot"]
         controller.expire()
-        assert len(controller.state.pending) == 1  # it is waited for, for as long as at first
+        assert len(controller.ledger.pending) == 1  # it is waited for, for as long as at first
         first = await local.decide(2, "later")
         told = {"decision_id": first["decision_id"], "next_state": 1}
         assert (await local.post("observations", told)).body["recorded"] == 1
         clock.ticks += 61.0
         controller.expire()
-        assert (controller.state.expired, controller.state.observations) == (1, 21)
+        assert (controller.ledger.expired, controller.ledger.observations) == (1, 21)
         assert (await local.ask("GET", "/v1/loops/depot")).status == 200
 
     served(tmp_path, before, clock)
@@ -199,7 +199,7 @@ def test_an_impossible_outcome_is_refused_and_remembered_once(tmp_path: Path):
         assert [one.status for one in refused] == [422, 422]
         assert "impossible that action 0 in state 0 leads to state 3" in refused[0].body["error"]
         assert refused[0].body == refused[1].body
-        state = local.service.loops["depot"].state
+        state = local.service.loops["depot"].ledger
         assert (state.refusals, state.observations, len(state.pending)) == (1, 0, 1)
         assert (await local.ask("GET", "/v1/loops/depot")).body["verdict"]["level"] == "stop"
         told["next_state"] = 2  # the report was wrong, and is corrected

@@ -57,7 +57,7 @@ def test_bounds_belief_and_misfit_are_the_agent_s(tmp_path: Path):
         insight = (await filled(local, 60))["insight"]
         controller = local.service.loops["pump"]
         agent: Any = controller.solves.learner.agent
-        state = controller.state.last_state
+        state = controller.ledger.last_state
         expected = agent.confidence(delta=DELTA, state=state)
         bounds = insight["bounds"]
         assert bounds["state"] == STATES[state or 0]

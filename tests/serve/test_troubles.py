@@ -44,7 +44,7 @@ def test_a_full_disk_loses_nothing_and_is_got_over(tmp_path: Path):
 
     async def test(local: Local) -> None:
         await some(local)
-        writer, state = local.service.log._writer, local.service.loops["depot"].state
+        writer, state = local.service.log._writer, local.service.loops["depot"].ledger
         before = (state.decisions, state.observations, state.seq)
         (pages,) = writer.execute("PRAGMA page_count").fetchone()
         writer.execute(f"PRAGMA max_page_count = {pages}")
@@ -63,7 +63,7 @@ def test_a_full_disk_loses_nothing_and_is_got_over(tmp_path: Path):
             await asyncio.sleep(0.001)  # the loops are being read from disk
         assert again.status == 200
         assert (await local.ask("GET", "/readyz")).status == 200
-        state = local.service.loops["depot"].state
+        state = local.service.loops["depot"].ledger
         assert state.decisions == before[0] + len(answers) - 1 + 1
         assert state.observations == before[1]
         for number, answer in enumerate(answers[:-1]):
@@ -108,7 +108,7 @@ def test_a_folder_that_becomes_read_only_is_said_and_got_over(tmp_path: Path):
 
     async def test(local: Local) -> None:
         await some(local)
-        writer, before = local.service.log._writer, local.service.loops["depot"].state.decisions
+        writer, before = local.service.log._writer, local.service.loops["depot"].ledger.decisions
         writer.execute("PRAGMA query_only = ON")
         refused = await local.post("decisions", {"state": 1, "request_id": "r"})
         assert refused.status == 503
@@ -118,7 +118,7 @@ def test_a_folder_that_becomes_read_only_is_said_and_got_over(tmp_path: Path):
         while (again := await local.post("decisions", {"state": 1, "request_id": "r"})).status == 503:
             await asyncio.sleep(0.001)
         assert again.status == 200
-        assert local.service.loops["depot"].state.decisions == before + 1
+        assert local.service.loops["depot"].ledger.decisions == before + 1
 
     served(tmp_path, test)
     audit(tmp_path, "depot")
@@ -378,6 +378,6 @@ def test_bad_input_is_refused_in_one_line(
         answer = await local.ask("POST", f"/v1/loops/depot/{what}", **request_)
         assert (answer.status, "\n" in answer.body["error"]) == (status, False)
         assert expected in answer.body["error"]
-        assert local.service.loops["depot"].state.length == 1
+        assert local.service.loops["depot"].ledger.length == 1
 
     served(tmp_path, test)

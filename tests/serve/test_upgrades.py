@@ -37,7 +37,7 @@ def test_what_was_answered_before_is_answered_again(stored: tuple[Path, dict[str
         await local.rest()
         for loop, expected in told["status"].items():
             controller = local.service.loops[loop]
-            assert {name: getattr(controller.state, name) for name in expected} == expected
+            assert {name: getattr(controller.ledger, name) for name in expected} == expected
             assert controller.solves.policy.actions == told["next"][loop]
         for loop, body, answer in told["requests"]:
             assert (await local.post("decisions", body, loop)).body == answer
@@ -57,10 +57,10 @@ def test_it_goes_on_from_there_and_is_the_new_version_s_own(stored: tuple[Path, 
     folder = stored[0]
 
     async def goes_on(local: Local) -> list[int]:
-        before = local.service.loops["depot"].state.observations
+        before = local.service.loops["depot"].ledger.observations
         await local.play(30, prefix="new")
         await local.rest()
-        assert local.service.loops["depot"].state.observations == before + 30
+        assert local.service.loops["depot"].ledger.observations == before + 30
         return local.service.loops["depot"].solves.policy.actions
 
     async def afterwards(local: Local) -> list[int]:

@@ -31,6 +31,7 @@ from vbmle.common.threads import ONE_THREAD
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.model.world import World
 
+CPU = "process_cpu_seconds_total"
 SECTION = "the service under load"
 CLIENTS, LOOPS = 50, 10
 SQLITE_PAGE = 4096  # bytes, what SQLite writes at least
@@ -49,6 +50,7 @@ class Tally:
     commits: int = 0
     seconds: float = 0.0
     bytes: int = 0
+    cpu_seconds: float = 0.0  # of the server, all its threads together
 
     @property
     def p99(self) -> float:
@@ -86,6 +88,13 @@ def rows(alone: float, busy: Tally, paced: Tally) -> list[Row]:
             ),
             Row(SECTION, "decisions, 99th percentile", case, tally.p99, "milliseconds", quick),
             Row(SECTION, "commits, each with one fsync", case, tally.commits / tally.seconds, "per second"),
+            Row(
+                SECTION,
+                "processor time of the server for a pair",
+                case,
+                1e3 * tally.cpu_seconds / tally.pairs,
+                "milliseconds",
+            ),
         ]
     found.append(
         Row(SECTION, "fsyncs that the disk does alone", f"{SQLITE_PAGE} bytes each", alone, "per second")
@@ -182,6 +191,7 @@ async def _load(port: int, worlds: list[World], seconds: float, pause: float) ->
     tally.seconds = perf_counter() - begun
     after = await _figures(clients[0])
     tally.commits = int(after["vbmle_commits_total"] - before["vbmle_commits_total"])
+    tally.cpu_seconds = after[CPU] - before[CPU]
     tally.solves = int(sum(value for name, value in after.items() if name.startswith("vbmle_solves_total")))
     for client in clients:
         await client.close()

@@ -15,13 +15,28 @@ Name = Annotated[
     str, Meta(pattern=NAME_PATTERN, description="Letters, digits, '.', '_' and '-'.", examples=["depot"])
 ]
 Place = Annotated[
-    int | str, Meta(description="By number, from 0, or by the name that the model gives it.", examples=[0])
+    int | str, Meta(description="A number from 0, or the name that the model gives it.", examples=[0])
 ]
 Key = Annotated[
-    str, Meta(min_length=1, max_length=200, description="Your name for this request.", examples=["r-1"])
+    str,
+    Meta(
+        min_length=1,
+        max_length=200,
+        description="Your name for this request; keep it when you retry.",
+        examples=["r-1"],
+    ),
 ]
 DecisionId = Annotated[
-    str, Meta(min_length=1, max_length=200, description="As a decision was answered.", examples=["d2"])
+    str,
+    Meta(
+        min_length=1,
+        max_length=200,
+        description="The id with which the decision was answered.",
+        examples=["d2"],
+    ),
+]
+Settings = Annotated[
+    dict[str, Any], Meta(description="Arguments of the agent's class, by name.", examples=[{}])
 ]
 Seconds = Annotated[float, Meta(gt=0, le=1e9)]
 
@@ -37,14 +52,14 @@ class LoopRequest(Request, frozen=True):
     agent: (
         Annotated[
             str,
-            Meta(description="A class of agents; by default the recommended one.", examples=["VBMLE"]),
+            Meta(description="The class of the agent; by default the recommended one.", examples=["VBMLE"]),
         ]
         | None
     ) = None
-    settings: Annotated[dict[str, Any], Meta(examples=[{}])] = {}
+    settings: Settings = {}
     mode: Mode = "live"
     expire_after: Annotated[
-        Seconds, Meta(description="Seconds after which an outcome is no longer waited for.")
+        Seconds, Meta(description="Seconds after which an outcome is no longer awaited.")
     ] = 7 * 86400.0
 
 
@@ -58,7 +73,8 @@ class DecisionRequest(Request, frozen=True):
         | None
     ) = None
     baseline_action: (
-        Annotated[Place, Meta(description="What would be done without us; needed in shadow.")] | None
+        Annotated[Place, Meta(description="What you would do without the agent; required in shadow mode.")]
+        | None
     ) = None
 
 
@@ -85,7 +101,7 @@ class ReplayRequest(Request, frozen=True):
     """Another agent for the same log."""
 
     agent: Annotated[str, Meta(examples=["MaximumLikelihood"])]
-    settings: Annotated[dict[str, Any], Meta(examples=[{}])] = {}
+    settings: Settings = {}
 
 
 class Failure(msgspec.Struct, frozen=True):

@@ -29,7 +29,7 @@ from vbmle.serve.event_log import EventLog, StorageError
 from vbmle.serve.events import AnyEvent, Cancelled, Decided, Entry, Expired, Mode, ModeSet, Observed, Refused
 from vbmle.serve.insight import Insights
 from vbmle.serve.learner import Learner, Policy, preferences
-from vbmle.serve.loop_state import LoopState
+from vbmle.serve.ledger import Ledger
 from vbmle.serve.outcomes import Outcomes
 from vbmle.serve.refusals import BadInput, Conflict
 from vbmle.serve.solves import SNAPSHOT_EVERY, Solves
@@ -59,15 +59,15 @@ class Controller:
 
     def __init__(
         self,
-        state: LoopState,
+        ledger: Ledger,
         learner: Learner,
         log: EventLog,
         pools: Pools,
         snapshot_every: int = SNAPSHOT_EVERY,
     ) -> None:
-        self.state, self.name, self.outcomes = state, state.name, Outcomes(learner.mdp)
+        self.ledger, self.name, self.outcomes = ledger, ledger.name, Outcomes(learner.mdp)
         self.log, self.clock = log, log.clock
-        self.solves = Solves(state, learner, log, pools.solves, self._append, snapshot_every)
+        self.solves = Solves(ledger, learner, log, pools.solves, self._append, snapshot_every)
         self.insights = Insights(self.solves, self.outcomes, pools.insight, pools.turn)
         self.solves.on_policy = self.insights.refresh
         self.duplicates = 0
@@ -75,15 +75,15 @@ class Controller:
         self._ranks: tuple[Policy, Floats | None] | None = None
         self._deadlines = {
             name: _deadline(self.clock, waiting.time, self.expire_after)
-            for name, waiting in state.pending.items()
+            for name, waiting in ledger.pending.items()
         }
         self._closed = False
 
     @property
     def expire_after(self) -> float:
         """Seconds for which an outcome is waited for."""
-        assert self.state.created is not None
-        return self.state.created.expire_after
+        assert self.ledger.created is not None
+        return self.ledger.created.expire_after
 
     async def decide(self, request: DecisionRequest) -> DecisionAnswer:
         """Choose an action; the same request again gets the same answer."""
@@ -122,7 +122,7 @@ class Controller:
         )
 
     def _decided(self, request_id: str, asked: Asked, version: int, suggested: int) -> Entry:
-        mode, action = self.state.mode, suggested
+        mode, action = self.ledger.mode, suggested
         if mode == "shadow":
             if asked.baseline is None:
                 raise BadInput(
@@ -194,13 +194,13 @@ class Controller:
         """The event that an observation would be."""
         next_state = self.outcomes.state(item.next_state, f"{where}next_state")
         state, action = self._decision(item.decision_id, where)
-        if item.decision_id not in self.state.pending and self._known("cancelled", item.decision_id):
+        if item.decision_id not in self.ledger.pending and self._known("cancelled", item.decision_id):
             raise Conflict(f"{where}decision {item.decision_id} was cancelled, so it has no outcome")
         return Observed(item.decision_id, state, action, next_state)
 
     def _decision(self, name: str, where: str = "") -> tuple[int, int]:
         """State and action of a decision of this loop, waited for or not."""
-        if (waiting := self.state.pending.get(name)) is not None:
+        if (waiting := self.ledger.pending.get(name)) is not None:
             return waiting.state, waiting.action
         seq = events.decision_seq(name)
         entry = None if seq is None else self.log.event(self.name, seq)
@@ -213,7 +213,7 @@ class Controller:
 
     def _told(self, name: str) -> Observed | None:
         """What is recorded as the outcome of a decision."""
-        if name in self.state.pending:
+        if name in self.ledger.pending:
             return None
         entry = self._known("observed", name)
         return entry.event if entry is not None and isinstance(entry.event, Observed) else None
@@ -223,8 +223,8 @@ class Controller:
         try:
             self.outcomes.require_possible(event.state, event.action, event.next_state)
         except BadInput as error:
-            assert self.state.created is not None
-            if self.state.created.settings.get("on_impossible", "raise") != "raise":
+            assert self.ledger.created is not None
+            if self.ledger.created.settings.get("on_impossible", "raise") != "raise":
                 return
             refused = Refused(event.decision_id, event.state, event.action, event.next_state)
             if self._known("refused", refused.key) is None:
@@ -247,7 +247,7 @@ class Controller:
 
     async def set_mode(self, mode: Mode) -> ModeAnswer:
         """Go on in a mode; the same again changes nothing."""
-        if mode != self.state.mode:
+        if mode != self.ledger.mode:
             self._append(ModeSet(mode))
             self.solves.go_on()
         await self.log.settled()
@@ -283,7 +283,7 @@ class Controller:
                 "the loop was read from disk again after a failed write; send the request again"
             )
         entry = self.log.append(self.name, event)
-        self.state.apply(entry, self.outcomes.reward)
+        self.ledger.apply(entry, self.outcomes.reward)
         if event.key is not None:
             self._flying[event.kind, event.key] = entry
         return entry

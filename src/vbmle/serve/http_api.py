@@ -58,7 +58,7 @@ class Api:
         b, loop = bodies, "/v1/loops/{loop}"
         return [
             Operation("GET", "/v1/models", self.models, "The models, with their fingerprints", {200: dict[str, str]}),
-            Operation("PUT", "/v1/models/{model}", self.put_model, "Keep a model: the bytes of its .npz",
+            Operation("PUT", "/v1/models/{model}", self.put_model, "Store a model: the bytes of its .npz",
                       {200: b.ModelAnswer, 201: b.ModelAnswer}, bytes),
             Operation("GET", "/v1/loops", self.loops, "All loops, with a verdict on each",
                       {200: dict[str, status.Verdict]}),
@@ -67,17 +67,17 @@ class Api:
             Operation("GET", loop, self.status, "How a loop stands", {200: status.Status}),
             Operation("POST", f"{loop}/decisions", self.decide, "Which action to take in a state",
                       {200: b.DecisionAnswer}, b.DecisionRequest, every_step=True),
-            Operation("POST", f"{loop}/observations", self.observe, "What decisions led to: one, or a list of them",
+            Operation("POST", f"{loop}/observations", self.observe, "What decisions led to: one outcome, or a list",
                       {200: b.ObservationAnswer}, b.Observation | list[b.Observation], every_step=True),
             Operation("POST", f"{loop}/cancel", self.cancel, "Take back a decision that was not carried out",
                       {200: b.CancelAnswer}, b.CancelRequest),
-            Operation("POST", f"{loop}/mode", self.mode, "Go on in shadow, live or frozen",
+            Operation("POST", f"{loop}/mode", self.mode, "Set the mode: shadow, live or frozen",
                       {200: b.ModeAnswer}, b.ModeRequest),
-            Operation("POST", f"{loop}/replay", self.replay, "The log through another agent",
+            Operation("POST", f"{loop}/replay", self.replay, "What another agent would have done",
                       {200: Replay}, b.ReplayRequest),
-            Operation("GET", f"{loop}/events", self.events, "The events, as they come (server-sent events)",
+            Operation("GET", f"{loop}/events", self.events, "All events, and new ones as they come",
                       {200: "text/event-stream"}),
-            Operation("GET", f"{loop}/export.parquet", self.export, "All decisions and what came of them",
+            Operation("GET", f"{loop}/export.parquet", self.export, "All decisions with their outcomes, as Parquet",
                       {200: "application/vnd.apache.parquet"}),
         ]  # fmt: skip
 
@@ -205,7 +205,7 @@ async def decoded(request: Request, decoder: msgspec.json.Decoder[Body]) -> Body
     headers: dict[bytes, bytes] = dict(request.scope["headers"])
     kind = headers.get(b"content-type", b"").decode("latin-1").partition(";")[0].strip().lower()
     if kind != "application/json":
-        raise BadInput(f"the body is {kind or 'of no kind'}; it needs Content-Type: application/json")
+        raise BadInput(f"the body is {kind or 'of no stated type'}; it needs Content-Type: application/json")
     content = await read(request, BODY_BYTES, headers)
     try:
         return decoder.decode(content)
@@ -235,7 +235,7 @@ async def missing(request: Request, error: Exception) -> Response:
     code = getattr(error, "status_code", 404)
     text = f"there is nothing at {request.url.path}; see /openapi.json"
     if code == 405:
-        text = f"{request.method} is not for {request.url.path}; see /openapi.json"
+        text = f"{request.url.path} does not take {request.method}; see /openapi.json"
     response = failure(code, text)
     response.headers.update(getattr(error, "headers", None) or {})
     return response

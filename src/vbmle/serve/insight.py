@@ -162,7 +162,7 @@ def _unless(notes: list[str], part: Callable[..., Found | None], *arguments: Any
 def _bounds(agent: Agent, state: int, outcomes: Outcomes) -> Bounds | None:
     found = agent.confidence(delta=DELTA, state=state)
     if found.empty:
-        raise ValueError("no mix of the models is likely enough to prove anything by")
+        raise ValueError("no mix of the models is likely enough to prove a bound")
     low, high = found.interval(state)
     per_step = found.loss * (1.0 - outcomes.mdp.discount)
     return Bounds(outcomes.state_name(state), low, high, float(per_step), bool(found.certified), DELTA)

@@ -18,7 +18,7 @@ from vbmle.common.validation import Floats
 from vbmle.experiments import InputError, catalogue
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.planning.planner import plan
-from vbmle.serve.loop_state import Outcome
+from vbmle.serve.ledger import Outcome
 from vbmle.serve.npz import from_npz_bytes, npz_bytes
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from prometheus_client import CollectorRegistry, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Histogram, ProcessCollector, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
@@ -36,18 +36,18 @@ class Figures(Collector):
         yield CounterMetricFamily("vbmle_commit_seconds", "Time spent in commits", log.written.seconds)
         yield CounterMetricFamily("vbmle_commit_failures", "Commits that failed", log.written.failures)
         yield GaugeMetricFamily(
-            "vbmle_ready", "1 where requests can be served", float(self._service.ready is None)
+            "vbmle_ready", "1 if requests can be served", float(self._service.ready is None)
         )
 
     def _of_loops(self) -> Iterator[Metric]:
         loops = self._service.loops.values()
         trouble = self._service.log.trouble
         for name, text, value in (
-            ("decisions", "Decisions made", lambda c: c.state.decisions),
-            ("observations", "Outcomes recorded", lambda c: c.state.observations),
-            ("refused", "Outcomes that the model calls impossible", lambda c: c.state.refusals),
-            ("expired", "Decisions whose outcome never came", lambda c: c.state.expired),
-            ("cancelled", "Decisions that were not carried out", lambda c: c.state.cancelled),
+            ("decisions", "Decisions made", lambda c: c.ledger.decisions),
+            ("observations", "Outcomes recorded", lambda c: c.ledger.observations),
+            ("refused", "Outcomes that the model calls impossible", lambda c: c.ledger.refusals),
+            ("expired", "Decisions whose outcome never came", lambda c: c.ledger.expired),
+            ("cancelled", "Decisions that were not carried out", lambda c: c.ledger.cancelled),
             ("duplicates", "Repeated requests, since the start", lambda c: c.duplicates),
             ("solves", "Solves, since the start", lambda c: c.solves.count),
             ("solve_seconds", "Time spent in solves, since the start", lambda c: c.solves.seconds),
@@ -57,15 +57,15 @@ class Figures(Collector):
                 counter.add_metric([controller.name], value(controller))
             yield counter
         for name, text, value in (
-            ("pending", "Decisions whose outcome is waited for", lambda c: len(c.state.pending)),
-            ("policy_version", "Number of the policy in force", lambda c: c.state.version),
-            ("unseen", "Outcomes that the policy in force does not know", lambda c: len(c.state.unseen)),
+            ("pending", "Decisions whose outcome is awaited", lambda c: len(c.ledger.pending)),
+            ("policy_version", "Number of the policy in force", lambda c: c.ledger.version),
+            ("unseen", "Outcomes that the policy in force does not know", lambda c: len(c.ledger.unseen)),
             ("last_observation", "When the last outcome came, in seconds since 1970",
-             lambda c: c.state.last_observation or 0.0),
-            ("verdict", "0 good, 1 watch, 2 stop", lambda c: LEVELS[verdict(c, trouble).level]),
-            ("misfit_alarm", "1 where no mix of the models explains the data",
+             lambda c: c.ledger.last_observation or 0.0),
+            ("verdict", "0 all is well, 1 have a look, 2 act now", lambda c: LEVELS[verdict(c, trouble).level]),
+            ("misfit_alarm", "1 if no mix of the models explains the data",
              lambda c: c.insights.alarm),
-            ("certified", "1 where the policy is proven the best",
+            ("certified", "1 if the policy is proved best",
              lambda c: c.insights.latest is not None and c.insights.latest.learning_over),
         ):  # fmt: skip
             gauge = GaugeMetricFamily(f"vbmle_{name}", text, labels=["loop"])
@@ -80,6 +80,9 @@ class Metrics:
     def __init__(self, service: Service) -> None:
         self._registry = CollectorRegistry()
         self._registry.register(Figures(service))
+        ProcessCollector(
+            registry=self._registry
+        )  # memory, processor time and open files, where the system tells
         self.seconds = Histogram(
             "vbmle_request_seconds",
             "From the arrival of a request to its answer",

@@ -14,18 +14,18 @@ from vbmle.serve.http_api import Operation
 
 ERRORS = {
     401: "The token is missing or wrong.",
-    403: "The request came by way of another site or name.",
+    403: "The request came from a page of another site, or was meant for another host.",
     409: "It contradicts what is recorded.",
     413: "The body is too large.",
-    422: "What was sent cannot be; the line says what, where and what would be right.",
-    503: "Not now; send it again.",
+    422: "Bad input; the line says what is wrong, where, and what would be right.",
+    503: "Not now; send the request again.",
     507: "The disk is full; nothing was recorded.",
 }
 NO_LOOP = "There is no such loop."
 PREFIX = "#/components/schemas/{name}"
 ONE_OF_A_STREAM = {
     "type": "object",
-    "description": "One of them; `data` is JSON.",
+    "description": "One event; `data` is JSON.",
     "properties": {
         "id": {"type": "string", "pattern": "^[0-9]+$"},
         "event": {"enum": list(KINDS)},
@@ -35,11 +35,15 @@ ONE_OF_A_STREAM = {
 }
 QUERIES = {
     "events": [
-        ("after", {"type": "string", "pattern": "^[0-9]{1,18}$", "default": "0"}, "The last event known."),
+        (
+            "after",
+            {"type": "string", "pattern": "^[0-9]{1,18}$", "default": "0"},
+            "The last event you know.",
+        ),
         (
             "follow",
             {"type": "string", "enum": ["true", "false"], "default": "true"},
-            "Whether to go on listening.",
+            "Whether to go on with new events as they come.",
         ),
     ]
 }

@@ -20,7 +20,7 @@ from vbmle.serve.event_log import EventLog, damaged
 from vbmle.serve.events import Created, PolicySet
 from vbmle.serve.folder import Folder
 from vbmle.serve.learner import Learner, recommended_name
-from vbmle.serve.loop_state import LoopState
+from vbmle.serve.ledger import Ledger
 from vbmle.serve.npz import from_npz_bytes
 from vbmle.serve.outcomes import Outcomes
 from vbmle.serve.refusals import BadInput, Busy, Conflict, NotFound
@@ -138,7 +138,7 @@ class Service:
             mdp = await self._mdp(request.model)
             agent, learner = await self.in_thread(self._fresh, mdp, request.agent, request.settings)
             self._require_steady()  # while the agent was made, a write may have failed
-            state = LoopState(name)
+            ledger = Ledger(name)
             created = Created(
                 request.model,
                 self.models[request.model],
@@ -148,9 +148,9 @@ class Service:
                 request.expire_after,
                 recommended=request.agent is None,
             )
-            state.apply(self.log.append(name, created), Outcomes(mdp).reward)
+            ledger.apply(self.log.append(name, created), Outcomes(mdp).reward)
             await self.log.settled()
-            self.loops[name] = self._controller(state, learner)
+            self.loops[name] = self._controller(ledger, learner)
             return self._answer(self.loops[name]), True
 
     @staticmethod
@@ -162,7 +162,7 @@ class Service:
             raise BadInput(str(error)) from error
 
     def _require_same(self, name: str, request: LoopRequest, known: Controller) -> None:
-        before = known.state.created
+        before = known.ledger.created
         assert before is not None
         for field in ("model", "agent", "settings", "mode", "expire_after"):
             old, new = getattr(before, field), getattr(request, field)
@@ -173,14 +173,14 @@ class Service:
                 )
 
     def _answer(self, controller: Controller) -> LoopAnswer:
-        created = controller.state.created
+        created = controller.ledger.created
         assert created is not None
         return LoopAnswer(
             controller.name,
             created.model,
             created.agent,
             created.settings,
-            controller.state.mode,
+            controller.ledger.mode,
             created.expire_after,
         )
 
@@ -199,8 +199,8 @@ class Service:
         except (*UNREADABLE, IndexError, ArithmeticError, MemoryError) as error:
             raise damaged(self.folder, f"model {name} cannot be read") from error
 
-    def _controller(self, state: LoopState, learner: Learner) -> Controller:
-        controller = Controller(state, learner, self.log, self._pools, self._every)
+    def _controller(self, ledger: Ledger, learner: Learner) -> Controller:
+        controller = Controller(ledger, learner, self.log, self._pools, self._every)
         controller.solves.go_on()
         return controller
 
@@ -214,8 +214,8 @@ class Service:
                 self.folder, f"loop {name} rests on model {created.event.model}, which is gone or another"
             )
         mdp = await self._mdp(created.event.model)
-        state, learner = await self.in_thread(restore, self.log, name, mdp, say)
-        self.loops[name] = self._controller(state, learner)
+        ledger, learner = await self.in_thread(restore, self.log, name, mdp, say)
+        self.loops[name] = self._controller(ledger, learner)
         self.loops[name].insights.refresh()  # an alarm that rang before rings again, unasked
 
     async def in_thread(self, function: Callable[..., Any], *arguments: Any) -> Any:
@@ -300,39 +300,39 @@ class Service:
 
 def restore(
     log: EventLog, name: str, mdp: LinearMixtureMDP, say: Callable[[str], None], shortcut: bool = True
-) -> tuple[LoopState, Learner]:
+) -> tuple[Ledger, Learner]:
     """A loop and its agent, from the latest snapshot that fits the log, or from the first event."""
-    state, learner = LoopState(name), None
+    ledger, learner = Ledger(name), None
     if shortcut:
-        state, learner = _from_snapshot(log, name, mdp) or (state, learner)
-    begun, reward = state.seq, Outcomes(mdp).reward
-    for entry in log.read(name, state.seq, state.check):
+        ledger, learner = _from_snapshot(log, name, mdp) or (ledger, learner)
+    begun, reward = ledger.seq, Outcomes(mdp).reward
+    for entry in log.read(name, ledger.seq, ledger.check):
         if isinstance(entry.event, Created):
             learner = Learner.fresh(mdp, entry.event.agent, entry.event.settings)
         elif isinstance(entry.event, PolicySet):
             assert learner is not None
-            assert state.solving is not None
-            learner.solve(entry.event.version, state.batch, state.solving.state)
-        state.apply(entry, reward)
+            assert ledger.solving is not None
+            learner.solve(entry.event.version, ledger.batch, ledger.solving.state)
+        ledger.apply(entry, reward)
     assert learner is not None
     say(
         f"loop {name}: read from event {begun + 1} on"
         if begun
         else f"loop {name}: read from its first event on"
     )
-    return state, learner
+    return ledger, learner
 
 
-def _from_snapshot(log: EventLog, name: str, mdp: LinearMixtureMDP) -> tuple[LoopState, Learner] | None:
+def _from_snapshot(log: EventLog, name: str, mdp: LinearMixtureMDP) -> tuple[Ledger, Learner] | None:
     for path in snapshots.found(Path(log.folder.snapshots), name):
         snapshot = snapshots.read(path)
-        entry = log.event(name, snapshot.state.seq) if snapshot else None
-        if snapshot is None or entry is None or entry.check != snapshot.state.check:
+        entry = log.event(name, snapshot.ledger.seq) if snapshot else None
+        if snapshot is None or entry is None or entry.check != snapshot.ledger.check:
             continue
         try:
-            snapshot.state.require_fits(name, mdp)
-            assert snapshot.state.created is not None
-            return snapshot.state, Learner.load(mdp, snapshot.state.created.agent, snapshot.arrays)
+            snapshot.ledger.require_fits(name, mdp)
+            assert snapshot.ledger.created is not None
+            return snapshot.ledger, Learner.load(mdp, snapshot.ledger.created.agent, snapshot.arrays)
         except UNREADABLE:
             continue
     return None

@@ -17,10 +17,9 @@ import msgspec
 import numpy as np
 
 from vbmle.common.files import UNREADABLE, load_npz, path_aside, save_npz
-from vbmle.serve import loop_state
 from vbmle.serve.crash_points import passing
 from vbmle.serve.folder import sync_folder
-from vbmle.serve.loop_state import LoopState
+from vbmle.serve.ledger import Ledger, decode_ledger
 from vbmle.serve.npz import npz_bytes
 
 FORMAT = "vbmle-snapshot-2"
@@ -35,14 +34,14 @@ NAME = re.compile(r"(?P<loop>.+)-(?P<seq>\d{12})-(?P<digest>[0-9a-f]{16})\.npz")
 class Snapshot(NamedTuple):
     """A loop at one event, and the arrays of its learner."""
 
-    state: LoopState
+    ledger: Ledger
     arrays: dict[str, Any]
 
 
-def write(folder: Path, name: str, seq: int, state: bytes, arrays: dict[str, Any]) -> Path:
+def write(folder: Path, name: str, seq: int, ledger: bytes, arrays: dict[str, Any]) -> Path:
     """Write a snapshot aside, have it on disk, give it its name, and remove those it replaces."""
     meta = np.frombuffer(msgspec.json.encode({"format": FORMAT}), np.uint8)
-    whole = {"meta": meta, "state": np.frombuffer(state, np.uint8), **arrays}
+    whole = {"meta": meta, "state": np.frombuffer(ledger, np.uint8), **arrays}
     content = npz_bytes(lambda path: save_npz(path, whole))
     path = folder / f"{name}-{seq:012d}-{hashlib.sha256(content).hexdigest()[:16]}.npz"
     aside = path_aside(path)
@@ -82,10 +81,10 @@ def read(path: Path) -> Snapshot | None:
         if match is None or hashlib.sha256(content).hexdigest()[:16] != match["digest"]:
             return None
         arrays, _ = load_npz(path, FORMAT, "a snapshot")
-        state = loop_state.decode(arrays.pop("state").tobytes())
+        ledger = decode_ledger(arrays.pop("state").tobytes())
     except (*UNREADABLE, msgspec.MsgspecError):
         return None
-    return Snapshot(state, arrays) if state.seq == int(match["seq"]) else None
+    return Snapshot(ledger, arrays) if ledger.seq == int(match["seq"]) else None
 
 
 def remove_leftovers(folder: Path) -> None:

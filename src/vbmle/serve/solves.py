@@ -13,11 +13,11 @@ from concurrent.futures import Executor, Future
 from time import perf_counter
 from typing import Any, NamedTuple
 
-from vbmle.serve import loop_state, snapshots
+from vbmle.serve import snapshots
 from vbmle.serve.event_log import EventLog, StorageError
 from vbmle.serve.events import AnyEvent, Entry, PolicySet, SolveBegun
 from vbmle.serve.learner import Learner, Policy, agent_bytes
-from vbmle.serve.loop_state import LoopState
+from vbmle.serve.ledger import Ledger, encode_ledger
 
 
 class Copy(NamedTuple):
@@ -38,14 +38,14 @@ class Solves:
 
     def __init__(
         self,
-        state: LoopState,
+        ledger: Ledger,
         learner: Learner,
         log: EventLog,
         pool: Executor,
         append: Callable[[AnyEvent], Entry],
         snapshot_every: int = SNAPSHOT_EVERY,
     ) -> None:
-        self.state, self.learner, self.policy = state, learner, learner.policy
+        self.ledger, self.learner, self.policy = ledger, learner, learner.policy
         self.count, self.seconds = 0, 0.0
         self.on_policy: Callable[[], None] = lambda: None
         self._log, self._pool, self._append, self._every = log, pool, append, snapshot_every
@@ -53,14 +53,14 @@ class Solves:
         self._ready: Policy | None = None
         self._copies: list[asyncio.Future[Copy | None]] = []
         self._jobs: set[asyncio.Task[None]] = set()
-        self._kept = state.length  # how many there were at the last snapshot
+        self._kept = ledger.length  # how many there were at the last snapshot
         self._resting = self._closed = False
 
     @property
     def idle(self) -> bool:
         """Whether nothing runs, and nothing has to, before the next event."""
-        waits = self.state.mode == "frozen"
-        return not self._jobs and (waits or not (self.state.unseen or self.state.solving))
+        waits = self.ledger.mode == "frozen"
+        return not self._jobs and (waits or not (self.ledger.unseen or self.ledger.solving))
 
     def go_on(self) -> None:
         """Do what is next, if anything is and nothing runs. To be called after every event that may matter."""
@@ -68,17 +68,17 @@ class Solves:
             return
         if self._copies and self._ready is None:
             self._start(self._copy())
-        elif self.state.solving is None and self.state.length - self._kept >= self._every:
+        elif self.ledger.solving is None and self.ledger.length - self._kept >= self._every:
             self._start(self._snapshot())
-        elif self.state.mode == "frozen":
+        elif self.ledger.mode == "frozen":
             return
         elif self._ready is not None:
             self._into_force(self._ready)
-        elif self.state.solving is not None:
-            self._start(self._solve(self.state.solving))
-        elif self.state.unseen:
-            last = self.state.unseen[-1]
-            begun = SolveBegun(self.state.version + 1, last.seq, last.next_state)
+        elif self.ledger.solving is not None:
+            self._start(self._solve(self.ledger.solving))
+        elif self.ledger.unseen:
+            last = self.ledger.unseen[-1]
+            begun = SolveBegun(self.ledger.version + 1, last.seq, last.next_state)
             self._append(begun)
             self._start(self._solve(begun))
 
@@ -95,10 +95,10 @@ class Solves:
 
     async def _solve(self, begun: SolveBegun) -> None:
         started = perf_counter()
-        policy = await self._in_pool(self.learner.solve, begun.version, self.state.batch, begun.state)
+        policy = await self._in_pool(self.learner.solve, begun.version, self.ledger.batch, begun.state)
         self.count, self.seconds = self.count + 1, self.seconds + perf_counter() - started
         self._ready = policy
-        if not self._closed and self.state.mode != "frozen":
+        if not self._closed and self.ledger.mode != "frozen":
             self._into_force(policy)
 
     def _into_force(self, policy: Policy) -> None:
@@ -109,13 +109,13 @@ class Solves:
 
     async def _snapshot(self) -> None:
         """Keep the loop as it is now; nothing is solved until the agent is saved."""
-        seq, self._kept, state = self.state.seq, self.state.length, loop_state.encode(self.state)
+        seq, self._kept, content = self.ledger.seq, self.ledger.length, encode_ledger(self.ledger)
         arrays = await self._in_pool(self.learner.save)
         try:
             await self._log.settled()
             if not self._closed:
                 await self._in_pool(
-                    snapshots.write, self._log.folder.snapshots, self.state.name, seq, state, arrays
+                    snapshots.write, self._log.folder.snapshots, self.ledger.name, seq, content, arrays
                 )
         except (OSError, StorageError) as error:
             self._loop.call_exception_handler({"message": "a snapshot was not written", "exception": error})
@@ -131,8 +131,8 @@ class Solves:
 
     async def _copy(self) -> None:
         wanted, self._copies = self._copies, []
-        seen = self.state.observations - len(self.state.unseen) - len(self.state.batch)
-        version, state = self.policy.version, self.state.last_state
+        seen = self.ledger.observations - len(self.ledger.unseen) - len(self.ledger.batch)
+        version, state = self.policy.version, self.ledger.last_state
         first = int(self.learner.mdp.initial.argmax())
         content = await self._in_pool(agent_bytes, self.learner.agent)
         for future in wanted:
@@ -154,7 +154,7 @@ class Solves:
         """Write a last snapshot, where there is something new to keep and the agent stands at the policy in force."""
         if self._copies and self._ready is None:
             self._start(self._copy())
-        elif self.state.solving is None and self.state.length > self._kept:
+        elif self.ledger.solving is None and self.ledger.length > self._kept:
             await self._snapshot()
 
     def abandon(self) -> None:

@@ -11,7 +11,7 @@ from vbmle.serve.clock import moment
 from vbmle.serve.controller import Controller
 from vbmle.serve.events import Decided, Mode, Observed
 from vbmle.serve.insight import Bounds, Insight
-from vbmle.serve.loop_state import LoopState
+from vbmle.serve.ledger import Ledger
 
 SHOWN_PENDING = 100
 SHOWN_STATES = 200
@@ -111,33 +111,33 @@ class Status(msgspec.Struct, frozen=True):
 
 def status(controller: Controller, trouble: str | None = None) -> Status:
     """How a loop stands now. What is proven about it may lag behind (`insight.observations`)."""
-    state, outcomes, created = controller.state, controller.outcomes, controller.state.created
+    ledger, outcomes, created = controller.ledger, controller.outcomes, controller.ledger.created
     assert created is not None
     controller.insights.refresh()
     insight = controller.insights.latest
     pending = [
         Pending(name, outcomes.state_name(w.state), outcomes.action_name(w.action), moment(w.time))
-        for name, w in list(state.pending.items())[:SHOWN_PENDING]
+        for name, w in list(ledger.pending.items())[:SHOWN_PENDING]
     ]
-    days = [DayOfLoop(day, d.outcomes, d.reward) for day, d in sorted(state.days.items())[-SHOWN_DAYS:]]
+    days = [DayOfLoop(day, d.outcomes, d.reward) for day, d in sorted(ledger.days.items())[-SHOWN_DAYS:]]
     return Status(
         controller.name,
         created.model,
         created.agent,
         created.settings,
-        state.mode,
-        moment(state.created_at),
+        ledger.mode,
+        moment(ledger.created_at),
         verdict(controller, trouble),
-        state.decisions,
-        state.observations,
-        state.refusals,
-        state.cancelled,
-        state.expired,
-        len(state.pending),
+        ledger.decisions,
+        ledger.observations,
+        ledger.refusals,
+        ledger.cancelled,
+        ledger.expired,
+        len(ledger.pending),
         pending,
-        state.agreed / state.compared if state.compared else None,
-        None if state.last_decision is None else moment(state.last_decision),
-        None if state.last_observation is None else moment(state.last_observation),
+        ledger.agreed / ledger.compared if ledger.compared else None,
+        None if ledger.last_decision is None else moment(ledger.last_decision),
+        None if ledger.last_observation is None else moment(ledger.last_observation),
         _policy(controller),
         insight,
         days,
@@ -149,13 +149,13 @@ def status(controller: Controller, trouble: str | None = None) -> Status:
 
 
 def _policy(controller: Controller) -> PolicyInForce:
-    state, outcomes = controller.state, controller.outcomes
+    ledger, outcomes = controller.ledger, controller.outcomes
     choices = [
         Choice(outcomes.state_name(s), outcomes.action_name(a))
         for s, a in enumerate(controller.solves.policy.actions[:SHOWN_STATES])
     ]
-    unseen = len(state.unseen) + len(state.batch)
-    return PolicyInForce(state.version, state.solving is not None, unseen, state.failure, choices)
+    unseen = len(ledger.unseen) + len(ledger.batch)
+    return PolicyInForce(ledger.version, ledger.solving is not None, unseen, ledger.failure, choices)
 
 
 def recent(controller: Controller) -> list[Shown]:
@@ -185,54 +185,56 @@ def recent(controller: Controller) -> list[Shown]:
 
 def verdict(controller: Controller, trouble: str | None = None) -> Verdict:
     """One line for the operator; the worst that is true comes first."""
-    state, insight = controller.state, controller.insights.latest
+    ledger, insight = controller.ledger, controller.insights.latest
     if trouble is not None:
         return Verdict("stop", "Nothing can be recorded", trouble)
     if controller.insights.alarm:
         baseline = (
-            "leave it to the baseline" if state.mode == "shadow" else "hand over to the baseline (shadow)"
+            "leave it to the baseline" if ledger.mode == "shadow" else "hand over to the baseline (shadow)"
         )
         text = f"no mix of the models explains what was observed: {baseline}, and find out what changed"
         return Verdict("stop", "The model does not fit", text)
-    if state.odd:
-        count = len(state.odd)
+    if ledger.odd:
+        count = len(ledger.odd)
         what = (
-            f"decision {state.odd[-1]} has an outcome" if count == 1 else f"{count} decisions have outcomes"
+            f"decision {ledger.odd[-1]} has an outcome" if count == 1 else f"{count} decisions have outcomes"
         )
         remedy = "report the right one, cancel the decision, or correct the model"
         return Verdict("stop", "The impossible happened", f"{what} that the model calls impossible: {remedy}")
-    if state.failure is not None:
+    if ledger.failure is not None:
         return Verdict(
-            "stop", "The last solve failed", f"{state.failure}: the policy before it stays in force"
+            "stop", "The last solve failed", f"{ledger.failure}: the policy before it stays in force"
         )
-    closed = state.observations + state.expired
-    if closed >= ENOUGH and state.expired > 0.5 * closed:
-        text = f"{state.expired} of {closed} decisions never got an outcome: see that they are reported"
+    closed = ledger.observations + ledger.expired
+    if closed >= ENOUGH and ledger.expired > 0.5 * closed:
+        text = (
+            f"{ledger.expired} of {closed} decisions never got an outcome: make sure that they are reported"
+        )
         return Verdict("watch", "Outcomes are missing", text)
     if (pause := _pause(controller)) is not None:
         text = f"no outcome has come for {pause}: see whether the system still runs and reports"
         return Verdict("watch", "It has gone quiet", text)
-    if state.observations == 0:
+    if ledger.observations == 0:
         return Verdict(
-            "learning", "No data yet", "the agent plays what it would without any; report outcomes"
+            "learning", "No data yet", "until you report outcomes, the agent goes by the models alone"
         )
-    return _progress(state, insight)
+    return _progress(ledger, insight)
 
 
 def _pause(controller: Controller) -> str | None:
     """For how long nothing has come, where that is longer than usual."""
-    state = controller.state
-    if state.last_observation is None or state.observations < ENOUGH:
+    ledger = controller.ledger
+    if ledger.last_observation is None or ledger.observations < ENOUGH:
         return None
-    usual = (state.last_observation - state.created_at) / state.observations
-    quiet = controller.clock.wall() - state.last_observation
+    usual = (ledger.last_observation - ledger.created_at) / ledger.observations
+    quiet = controller.clock.wall() - ledger.last_observation
     if quiet <= max(QUIET_SECONDS, QUIET_GAPS * usual):
         return None
     days = round(quiet / 86400.0)
     return "a day" if days == 1 else f"{days} days"
 
 
-def _progress(state: LoopState, insight: Insight | None) -> Verdict:
+def _progress(ledger: Ledger, insight: Insight | None) -> Verdict:
     """Where nothing is wrong: how far learning has come, and who acts meanwhile."""
     if insight is None:
         proven = "what the data prove is being computed"
@@ -246,13 +248,13 @@ def _progress(state: LoopState, insight: Insight | None) -> Verdict:
         fits = "the models fit, and at most" if insight.misfit is not None else "at most"
         gain = f"{insight.bounds.loss:.3g} per step is still to be gained"
         proven = f"{fits} {gain}, at {_confidence(insight.bounds)} confidence"
-    if state.mode == "frozen":
-        kept = len(state.unseen) + len(state.batch)
+    if ledger.mode == "frozen":
+        kept = len(ledger.unseen) + len(ledger.batch)
         outcomes = "1 outcome waits" if kept == 1 else f"{kept} outcomes wait"
         text = f"the policy stays as it is, and {outcomes} to be learnt from; {proven}"
         return Verdict("learning", "Frozen", text)
-    if state.mode == "shadow":
-        agreed = f"{state.agreed / state.compared:.0%}" if state.compared else "an unknown share"
+    if ledger.mode == "shadow":
+        agreed = f"{ledger.agreed / ledger.compared:.0%}" if ledger.compared else "an unknown share"
         text = f"the baseline acts, and the agent would do the same in {agreed} of decisions; {proven}"
         return Verdict("learning", "Learning in shadow", text)
     known = insight is not None and insight.bounds is not None

@@ -63,11 +63,11 @@ class Pages:
             loops.append(
                 {
                     "name": name,
-                    "mode": controller.state.mode,
+                    "mode": controller.ledger.mode,
                     "verdict": verdict(controller, trouble),
-                    "decisions": controller.state.decisions,
-                    "observations": controller.state.observations,
-                    "last": None if (last := controller.state.last_observation) is None else moment(last),
+                    "decisions": controller.ledger.decisions,
+                    "observations": controller.ledger.observations,
+                    "last": None if (last := controller.ledger.last_observation) is None else moment(last),
                 }
             )
         return {
@@ -98,7 +98,7 @@ class Pages:
         if not whole:
             return _html(_template("loop.html").render(found))
         path = f"/loops/{controller.name}"
-        events = f"/v1{path}/events?after={controller.state.seq}"
+        events = f"/v1{path}/events?after={controller.ledger.seq}"
         return _page("loop.html", f"{path}/panel", events, found, controller.name)
 
 

@@ -1,6 +1,6 @@
 """What a loop is, apart from its agent: the fold of its events.
 
-`LoopState.apply` is the whole meaning of an event. It is used in the same way while the service runs, when it starts
+`Ledger.apply` is the whole meaning of an event. It is used in the same way while the service runs, when it starts
 again from the first event, and from a snapshot on.
 """
 
@@ -43,7 +43,7 @@ class Day(msgspec.Struct, array_like=True):
     reward: float = 0.0
 
 
-class LoopState(msgspec.Struct):
+class Ledger(msgspec.Struct):
     """Everything about a loop that later answers depend on; the agent is the learner's."""
 
     name: str
@@ -74,7 +74,7 @@ class LoopState(msgspec.Struct):
     days: dict[str, Day] = {}
 
     def require_fits(self, name: str, mdp: LinearMixtureMDP) -> None:
-        """ValueError unless this is a state of the loop with that name, and its numbers are of its model."""
+        """ValueError unless this is a ledger of the loop with that name, and its numbers are of its model."""
         if self.name != name or self.created is None:
             raise ValueError(
                 f"it is of loop {self.name[:40]!r}; it needs to be of {name}, from its beginning on"
@@ -150,5 +150,5 @@ class LoopState(msgspec.Struct):
             today.reward += reward
 
 
-encode = msgspec.json.Encoder(order="deterministic").encode
-decode = msgspec.json.Decoder(LoopState).decode
+encode_ledger = msgspec.json.Encoder(order="deterministic").encode
+decode_ledger = msgspec.json.Decoder(Ledger).decode
