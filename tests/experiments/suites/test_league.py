@@ -35,7 +35,8 @@ def test_one_looks_after_16_trials_and_whenever_they_have_doubled():
     for experiment in league.experiments(league.FULL):
         assert experiment.stop is not None
         assert {experiment.stop.reference, *experiment.stop.rivals, league.RANDOM} == set(league.AGENTS)
-        assert experiment.budget(*experiment.worlds, league.RANDOM) == league.FIRST_LOOK
+        (world,) = experiment.worlds
+        assert experiment.budget(world, league.RANDOM) == league.FIRST_LOOK
 
 
 def test_it_ends_in_a_page_and_resumes(
