@@ -18,9 +18,10 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from vbmle.agents.base import ModelAgent, OnImpossible, require_convex
+from vbmle.agents.base import require_convex
 from vbmle.agents.decision import Decision
 from vbmle.agents.information_ratio import INFORMED_UPDATES, PosteriorDraws, informed_trigger
+from vbmle.agents.model_agent import ModelAgent, OnImpossible
 from vbmle.agents.posterior import MOST_DRAWS, MOST_THINNING
 from vbmle.common.validation import Among, Ints, at_most, index, one_of, positive_integer
 from vbmle.estimation.change_point import Restart
@@ -53,11 +54,11 @@ class InformationDirected(ModelAgent):
         posterior. The world's luck has its own seed.
     on_impossible : {"raise", "skip", "widen"}, default "raise"
         What to do with an observed transition that the model calls impossible: refuse it, note it without learning
-        from it, or give its pair (s, a) a small chance of anything from then on.
+        from it, or from then on give every next state of its pair (s, a) a small probability.
     forget : float or {"window": int}, optional
         How old observations fade: a half-life in steps, or a window of the last ones. By default none is forgotten.
     restart : {"on-alarm"}, optional
-        Forget everything from before a change of theta when a test finds one. By default there is no such test.
+        Forget everything observed before a change of theta, when a test finds one. By default there is no such test.
 
     Raises
     ------

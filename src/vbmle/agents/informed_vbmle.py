@@ -29,9 +29,9 @@ from typing import Annotated
 import numpy as np
 
 from vbmle.agents import decision
-from vbmle.agents.base import ModelAgent, OnImpossible
 from vbmle.agents.decision import Decision
 from vbmle.agents.information_ratio import INFORMED_UPDATES, PosteriorDraws, informed_trigger
+from vbmle.agents.model_agent import ModelAgent, OnImpossible
 from vbmle.agents.posterior import MOST_DRAWS, MOST_THINNING
 from vbmle.common import saved_checks
 from vbmle.common.files import Snapshot
@@ -100,11 +100,11 @@ class InformedVBMLE(ModelAgent):
         the starts of the search. The world's luck has its own seed.
     on_impossible : {"raise", "skip", "widen"}, default "raise"
         What to do with an observed transition that the model calls impossible: refuse it, note it without learning
-        from it, or give its pair (s, a) a small chance of anything from then on.
+        from it, or from then on give every next state of its pair (s, a) a small probability.
     forget : float or {"window": int}, optional
         How old observations fade: a half-life in steps, or a window of the last ones. By default none is forgotten.
     restart : {"on-alarm"}, optional
-        Forget everything from before a change of theta when a test finds one. By default there is no such test.
+        Forget everything observed before a change of theta, when a test finds one. By default there is no such test.
 
     Raises
     ------
@@ -206,7 +206,7 @@ def reward_range(mdp: LinearMixtureMDP) -> float:
     values = (
         mdp.transition_reward[may_happen]
         if len(mdp.transition_reward)
-        else mdp.row_reward[mdp.allowed.ravel()]
+        else mdp.pair_reward[mdp.allowed.ravel()]
     )
     return float(np.ptp(values)) or 1.0
 
@@ -227,7 +227,7 @@ def recommended(mdp: LinearMixtureMDP, seed: int = 0) -> InformedVBMLE:
     Raises
     ------
     ValueError
-        If mdp is not a model, or seed is not a whole number from 0 on.
+        If mdp is not a model, or seed is not a whole number that is at least 0.
 
     Examples
     --------
