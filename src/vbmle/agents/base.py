@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Protocol, Self, runtime_checkable
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -39,10 +39,12 @@ FORMAT = "vbmle-agent-2"
 
 ON_IMPOSSIBLE = ("raise", "skip", "widen")
 OnImpossible = Annotated[str, Among(ON_IMPOSSIBLE)]
+RAISE_OR_SKIP = ("raise", "skip")
+RaiseOrSkip = Annotated[str, Among(RAISE_OR_SKIP)]
+"""Of agents that do not estimate theta by likelihood: widening changes the likelihood, which they do not use."""
 """What an agent does with an observation that no feasible theta allows."""
 
 
-@runtime_checkable
 class Part(Protocol):
     """What an agent is made of: anything that says what it saves, and goes on from there."""
 
@@ -51,6 +53,12 @@ class Part(Protocol):
 
     def restore(self, snapshot: Snapshot) -> None:
         """Continue from a snapshot."""
+
+
+def _is_part(value: Any) -> bool:
+    """Whether it has what a Part has; isinstance would take ten times as long, and a service asks at every save."""
+    kind = type(value)
+    return hasattr(kind, "snapshot") and hasattr(kind, "restore")
 
 
 class Agent(ABC):
@@ -204,6 +212,16 @@ class Agent(ABC):
             )
         return self.counts
 
+    def _count(self, state: int, action: int, next_state: int) -> int | None:
+        """Count a transition and return its index; None for one that no feasible theta allows, where it is skipped."""
+        try:
+            return self.counts.add(state, action, next_state)
+        except ImpossibleTransition:
+            if self.settings.get("on_impossible", "raise") == "raise":
+                raise
+            self.counts.skip(state, action, next_state)
+            return None
+
     def _require_counts(self, needed_for: str) -> TransitionCounts:
         if not hasattr(self, "counts"):
             raise ValueError(f"{type(self).__name__} keeps no transition counts; {needed_for} needs them")
@@ -211,7 +229,7 @@ class Agent(ABC):
 
     def _parts(self) -> dict[str, Part]:
         """The parts by name."""
-        return {name.lstrip("_"): value for name, value in vars(self).items() if isinstance(value, Part)}
+        return {name.lstrip("_"): value for name, value in vars(self).items() if _is_part(value)}
 
     def _saved(self) -> list[str]:
         """The attributes that are saved beside the parts."""
@@ -387,6 +405,12 @@ def require_every_action(name: str, mdp: LinearMixtureMDP) -> None:
         raise ValueError(
             f"{name} needs every action in every state, and allowed= leaves some out; VBMLE respects it"
         )
+
+
+def rule_for_impossible(rule: str) -> dict[str, str]:
+    """The setting `on_impossible` of an agent that can refuse or skip; none where it is the default."""
+    one_of("on_impossible", rule, RAISE_OR_SKIP)
+    return {} if rule == "raise" else {"on_impossible": rule}
 
 
 class ModelAgent(Agent):
