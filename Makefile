@@ -57,9 +57,10 @@ outside: core ## rewards in RiverSwim beside published ones
 study: core ## what the maximiser and the bias do to regret, into study/
 	.venv/bin/vbmle study --out study
 
-.venv-peers/.installed: requirements-peers.lock requirements-compiler.lock pyproject.toml
+.venv-peers/.installed: requirements-peers.lock requirements-torch.lock requirements-compiler.lock pyproject.toml
 	test -x $(PEERS) || python3 -m venv .venv-peers
-	$(PEERS) -m pip install -q -r requirements-peers.lock
+	$(PEERS) $(INSTALL) --no-deps -r requirements-peers.lock
+	$(PEERS) -m pip install -q --no-deps -r requirements-torch.lock
 	test -z "$$($(PEERS) core/build.py --needs)" || $(PEERS) $(INSTALL) -r requirements-compiler.lock
 	$(PEERS) -m pip install -q --no-build-isolation --no-deps -e .
 	touch $@
