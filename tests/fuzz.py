@@ -93,7 +93,7 @@ def random_counts(mdp: LinearMixtureMDP, rng: np.random.Generator) -> Transition
     possible = np.nonzero(mdp.transitions.probabilities(mdp.polytope.interior) > 1e-9)[0]
     chosen = rng.choice(possible, size=int(rng.integers(0, min(12, len(possible)) + 1)), replace=False)
     for i in chosen:
-        row = int(mdp.transitions.row_of[i])
+        row = int(mdp.transitions.pair_of[i])
         state, action = divmod(row, mdp.num_actions)
         counts.add(state, action, int(mdp.transitions.successor[i]), int(10 ** rng.uniform(0, 4)))
     return counts
@@ -122,8 +122,8 @@ def gradient(
         gain = mdp.discount * vbmle.evaluate(mdp, np.asarray(est.theta), est.policy)[rows.successor]
         if len(mdp.transition_reward):
             gain = gain + mdp.transition_reward
-        on_policy = np.isin(rows.row_of, played)
-        weight[on_policy] += bias * (w[rows.row_of // mdp.num_actions] * gain)[on_policy]
+        on_policy = np.isin(rows.pair_of, played)
+        weight[on_policy] += bias * (w[rows.pair_of // mdp.num_actions] * gain)[on_policy]
     return phi.T @ weight - ridge * est.theta
 
 

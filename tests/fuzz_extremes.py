@@ -185,7 +185,7 @@ def extreme_counts(mdp: LinearMixtureMDP, rng: np.random.Generator) -> Transitio
     counts = TransitionCounts(mdp)
     possible = np.nonzero(mdp.transitions.probabilities(mdp.polytope.interior) > 1e-9)[0]
     for i in rng.choice(possible, size=int(rng.integers(0, len(possible) + 1)), replace=False):
-        state, action = divmod(int(mdp.transitions.row_of[i]), mdp.num_actions)
+        state, action = divmod(int(mdp.transitions.pair_of[i]), mdp.num_actions)
         counts.add(state, action, int(mdp.transitions.successor[i]), int(10 ** rng.uniform(0, 12)))
     return counts
 
@@ -194,7 +194,7 @@ def highest(extreme: Extreme, counts: TransitionCounts, ridge: float) -> Any:
     """The largest ridged log-likelihood of two base models, in 50 digits: it is concave in the weight of the second."""
     mdp, rows = extreme.mdp, extreme.mdp.transitions
     tables = [model.reshape(-1, mdp.num_states) for model in extreme.models]
-    first, second = (table[rows.row_of, rows.successor].tolist() for table in tables)
+    first, second = (table[rows.pair_of, rows.successor].tolist() for table in tables)
     ends = [(mpmath.mpf(p), mpmath.mpf(q) - mpmath.mpf(p)) for p, q in zip(first, second, strict=True)]
     low = max([-p / slope for p, slope in ends if slope > 0], default=mpmath.mpf(0))
     high = min([-p / slope for p, slope in ends if slope < 0], default=mpmath.mpf(1))

@@ -20,7 +20,7 @@ def kinds(folder: Path) -> list[Kind]:
 def record(folder: Path) -> Kind:
     """A trial of a sweep: what is accepted is what was written, to the bit."""
     experiment = small()
-    store, trial = Store(folder, experiment), experiment.plan()[0]
+    store, trial = Store(folder, experiment), experiment.all_trials()[0]
     store.begin()
     store.write(fake(trial))
     path = store.path(trial)

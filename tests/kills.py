@@ -54,11 +54,11 @@ PATIENCE = 300.0  # seconds, against hanging only
 RUN = "from vbmle.cli import app; app()"
 
 
-def start(*arguments: object, code: str = RUN, **extra: object) -> subprocess.Popen[str]:
+def start(*arguments: object, code: str = RUN, **extra: Any) -> subprocess.Popen[str]:
     """A Python process in a group of its own, so that all of it can be ended at once."""
     command = [sys.executable, "-c", code, *map(str, arguments)]
     pipes = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True, "start_new_session": True}
-    return subprocess.Popen(command, **(pipes | extra))  # type: ignore[call-overload,no-any-return]
+    return subprocess.Popen(command, **(pipes | extra))
 
 
 def finish(process: subprocess.Popen[str]) -> int:
@@ -67,7 +67,7 @@ def finish(process: subprocess.Popen[str]) -> int:
     return process.returncode
 
 
-def sweep(spec: Path, out: Path, *options: object, **extra: object) -> subprocess.Popen[str]:
+def sweep(spec: Path, out: Path, *options: object, **extra: Any) -> subprocess.Popen[str]:
     return start("run", spec, "--out", out, *(options or ("--jobs", 2)), **extra)
 
 
@@ -103,7 +103,7 @@ class Sweeps:
         self.folder, self.spec = folder, folder / "kills.toml"
         self.spec.write_text(SPEC)
         self.experiment = read(self.spec)
-        assert len(self.experiment.plan()) == TRIALS
+        assert len(self.experiment.all_trials()) == TRIALS
         assert finish(sweep(self.spec, folder / "whole")) == 0
 
     def again(self, out: Path) -> None:
@@ -113,7 +113,7 @@ class Sweeps:
 
     def require_same(self, out: Path) -> None:
         """Every record equal, value for value."""
-        for trial in self.experiment.plan():
+        for trial in self.experiment.all_trials():
             same(
                 Store(self.folder / "whole", self.experiment).read(trial),
                 Store(out, self.experiment).read(trial),

@@ -74,6 +74,35 @@ def test_a_full_disk_loses_nothing_and_is_got_over(tmp_path: Path):
     audit(tmp_path, "depot")
 
 
+def test_a_disk_that_works_again_is_noticed_though_nothing_is_asked(tmp_path: Path):
+    """A balancer asks nothing of a server that is not ready: it must find out by itself."""
+
+    async def test(local: Local) -> None:
+        await some(local)
+        log, loops = local.service.log, local.service.loops
+        told = {"decision_id": (await local.decide(1, "r1"))["decision_id"], "next_state": 1}
+        await local.post("observations", told)
+        await local.rest()
+        log._writer.execute("PRAGMA query_only = ON")
+        assert (await local.post("decisions", {"state": 1, "request_id": "r2"})).status == 503
+        while local.service.loops is loops or local.service._reading:
+            await asyncio.sleep(0.001)
+        duplicate = await local.post("observations", told)
+        assert duplicate.body == {"recorded": 0, "duplicates": 1}, "what is on disk needs no disk that works"
+        loops = local.service.loops
+        for works, status in ((False, 503), (True, 200)):
+            log._writer.execute(f"PRAGMA query_only = {'OFF' if works else 'ON'}")
+            log.probe()
+            while log._under_way is not None:
+                await asyncio.sleep(0.001)
+            assert (await local.ask("GET", "/readyz")).status == status
+            assert local.service.loops is loops, "nothing was lost, so nothing is read again"
+        assert log.written.failures == 1
+
+    served(tmp_path, test)
+    audit(tmp_path, "depot")
+
+
 def test_a_folder_that_becomes_read_only_is_said_and_got_over(tmp_path: Path):
     """SQLite's own switch raises the very error that a disk does which the system has made read-only."""
 

@@ -196,8 +196,8 @@ class OptimisticAgent(Agent):
         """The confidence sets, of which all hold."""
 
     @abstractmethod
-    def _learn(self, row: int, next_state: int) -> None:
-        """Take in one transition from the row s * A + a."""
+    def _learn(self, pair: int, next_state: int) -> None:
+        """Take in one transition from the pair s * A + a."""
 
     def observe(self, state: int, action: int, next_state: int, *more: Any, **named: Any) -> None:
         if more or named:
@@ -317,6 +317,6 @@ class UCLK(OptimisticAgent):
     def _sets(self) -> list[Ellipsoid]:
         return [Ellipsoid(self._regression.sigma, self._regression.estimate(), self.radius())]
 
-    def _learn(self, row: int, next_state: int) -> None:
+    def _learn(self, pair: int, next_state: int) -> None:
         V = self._optimist.V
-        self._regression.add(row, V, float(V[next_state]))
+        self._regression.add(pair, V, float(V[next_state]))

@@ -80,11 +80,12 @@ class LoopState(msgspec.Struct):
                 f"it is of loop {self.name[:40]!r}; it needs to be of {name}, from its beginning on"
             )
         told = [*self.unseen, *self.batch]
-        states = [one.state for one in (*told, *self.pending.values())] + [one.next_state for one in told]
+        steps: list[Outcome | Waiting] = [*told, *self.pending.values()]
+        states = [one.state for one in steps] + [one.next_state for one in told]
         states += [one.state for one in (self.solving,) if one] + [one for one in (self.last_state,) if one]
         if states and not 0 <= min(states) <= max(states) < mdp.num_states:
             raise ValueError(f"it has states from {min(states)} to {max(states)} of {mdp.num_states}")
-        for one in (*told, *self.pending.values()):
+        for one in steps:
             if not 0 <= one.action < mdp.num_actions or not mdp.allowed[one.state, one.action]:
                 raise ValueError(
                     f"it has action {one.action} in state {one.state}, where that is not allowed"

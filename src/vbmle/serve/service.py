@@ -26,7 +26,8 @@ from vbmle.serve.outcomes import Outcomes
 from vbmle.serve.refusals import BadInput, Busy, Conflict, NotFound
 from vbmle.serve.solves import SNAPSHOT_EVERY
 
-EXPIRY_SECONDS = 5.0
+ROUND_SECONDS = 5.0
+"""Between two looks at what is overdue, and after a failure at whether the disk works again."""
 
 
 class Service:
@@ -80,7 +81,7 @@ class Service:
             service.log.close()
             folder.close()
             raise
-        service._background(service._expire_for_ever())
+        service._background(service._make_rounds())
         return service
 
     @property
@@ -257,9 +258,10 @@ class Service:
         self.models = self.log.models()
         self._reading = False
 
-    async def _expire_for_ever(self) -> None:
+    async def _make_rounds(self) -> None:
         while True:
-            await asyncio.sleep(EXPIRY_SECONDS)
+            await asyncio.sleep(ROUND_SECONDS)
+            self.log.probe()
             if not self._reading:
                 for controller in self.loops.values():
                     controller.expire()
