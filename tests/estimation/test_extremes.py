@@ -82,9 +82,11 @@ def test_the_gap_of_an_agent_counts_rounding_as_the_gap_of_an_estimate_does():
         assert lost > 10.0
         assert agent.last.gap is not None
         assert agent.last.gap > lost
-    assert agent.last.upper_bound is not None
-    assert agent.last.objective is not None
-    assert agent.last.upper_bound > agent.last.objective + lost
+    proved = agent.last
+    assert proved is not None
+    assert proved.upper_bound is not None
+    assert proved.objective is not None
+    assert proved.upper_bound > proved.objective + lost
 
 
 def test_a_theta_that_is_off_by_more_than_rounding_is_refused_still():

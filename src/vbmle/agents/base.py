@@ -207,7 +207,7 @@ class Agent(ABC):
             )
         return self.counts
 
-    def _count(self, state: int, action: int, next_state: int) -> int | None:
+    def _counted(self, state: int, action: int, next_state: int) -> int | None:
         """Count a transition and return its index; None for one that no feasible theta allows, where it is skipped."""
         try:
             return self.counts.add(state, action, next_state)

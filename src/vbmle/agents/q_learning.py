@@ -102,7 +102,7 @@ class QLearning(Agent):
             refuse_more(self, state, action, next_state, *more, **named)
         mdp = self.mdp
         state, action, next_state = self._numbers(state, action, next_state)
-        i = self._count(state, action, next_state)
+        i = self._counted(state, action, next_state)
         if i is None:
             return
         pair = state * mdp.num_actions + action

@@ -204,7 +204,7 @@ class OptimisticAgent(Agent):
             refuse_more(self, state, action, next_state, *more, **named)
         state, action, next_state = self._numbers(state, action, next_state)
         self._plan_if_due()
-        seen = self._count(state, action, next_state)
+        seen = self._counted(state, action, next_state)
         if seen is None:
             return
         self._learn(state * self.mdp.num_actions + action, next_state)
