@@ -10,6 +10,7 @@ ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 # What `make sanitize` runs: tests that reach into the core.
 SLICE := tests/core --ignore=tests/core/test_build.py -k 'not clarabel and not ten_thousand and not leak'
 FUZZED := 300
+DAMAGED := 20
 CHECKED := src tests docs core chain hatch_build.py
 
 .DEFAULT_GOAL := help
@@ -56,9 +57,10 @@ outside: core ## rewards in RiverSwim beside published ones
 study: core ## what the maximiser and the bias do to regret, into study/
 	.venv/bin/vbmle study --out study
 
-.venv-peers/.installed: requirements-peers.lock requirements-compiler.lock pyproject.toml
+.venv-peers/.installed: requirements-peers.lock requirements-torch.lock requirements-compiler.lock pyproject.toml
 	test -x $(PEERS) || python3 -m venv .venv-peers
-	$(PEERS) -m pip install -q -r requirements-peers.lock
+	$(PEERS) $(INSTALL) --no-deps -r requirements-peers.lock
+	$(PEERS) -m pip install -q --no-deps -r requirements-torch.lock
 	test -z "$$($(PEERS) core/build.py --needs)" || $(PEERS) $(INSTALL) -r requirements-compiler.lock
 	$(PEERS) -m pip install -q --no-build-isolation --no-deps -e .
 	touch $@
@@ -88,11 +90,12 @@ docs: $(STAMP) core ## the documentation, into site/; fails on an undocumented p
 bench: $(STAMP) core ## the speed table, into bench/
 	.venv/bin/vbmle bench --out bench
 
-torture: $(STAMP) core ## damaged files, extremes, two writers, odd records and fuzzed solves (docs/robustness.md)
-	$(ONE_THREAD) PYTHONPATH=tests $(PY) tests/fuzz_files.py 10000
-	$(ONE_THREAD) PYTHONPATH=tests $(PY) tests/fuzz.py 100000
-	$(ONE_THREAD) PYTHONPATH=tests $(PY) tests/fuzz_extremes.py 2000
-	$(ONE_THREAD) $(PY) -m pytest -q tests/common tests/experiments/test_odd_records.py tests/test_edges.py tests/test_supply_chain.py
+torture: $(STAMP) core ## kills, full disks, damaged files, fuzzed solves, extremes, two writers, odd records (docs/robustness.md)
+	$(ONE_THREAD) $(PY) tests/fuzz_files.py 10000
+	$(ONE_THREAD) $(PY) tests/fuzz.py 100000
+	$(ONE_THREAD) $(PY) tests/fuzz_extremes.py 2000
+	$(ONE_THREAD) $(PY) tests/kills.py 5
+	$(ONE_THREAD) $(PY) -m pytest -q -n 2 tests/common tests/experiments/test_odd_records.py tests/test_edges.py tests/test_supply_chain.py
 
 sbom: $(STAMP) ## what it is all made of (CycloneDX) and under which licences, into sbom/
 	$(PY) chain/sbom.py sbom/vbmle.cdx.json
@@ -105,7 +108,7 @@ sanitize: $(STAMP) ## the core with address and undefined-behaviour checks, unde
 	$(PY) core/build.py --strict --sanitize
 	$(ONE_THREAD) ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
 		LD_PRELOAD="$$($${CC:-cc} -print-file-name=libasan.so)" VBMLE_LIBRARY=core/build/sanitize/libvbmle.so \
-		sh -c "$(PY) -m pytest -n 2 $(SLICE) && $(PY) tests/fuzz.py $(FUZZED)"
+		sh -c "$(PY) -m pytest -n 2 $(SLICE) && $(PY) tests/fuzz.py $(FUZZED) && $(PY) tests/fuzz_files.py $(DAMAGED)"
 
 clean: ## remove everything that is built, the environment included
 	rm -rf .venv .venv-peers site dist core/build src/vbmle/core/libvbmle* .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -216,22 +216,22 @@ def everything() -> tuple[Path, list[Kind]]:
     return folder, every_kind(folder)
 
 
-def some(task: tuple[int, range]) -> Tally:
+def some(task: tuple[int, range, int]) -> Tally:
     """Some mutants of the kind with a number."""
     folder, known = everything()
-    return fuzz(known[task[0]], known, task[1], folder)
+    return fuzz(known[task[0]], known, task[1], folder, task[2])
 
 
-def main(count: int, processes: int | None) -> int:
+def main(count: int, seed: int, processes: int | None) -> int:
     """That many of each kind; 1 where one is broken or takes longer than it may."""
     names = [kind.name for kind in everything()[1]]
     tasks = [
-        (number, range(first, min(count, first + CHUNK)))
+        (number, range(first, min(count, first + CHUNK)), seed)
         for first in range(0, count, CHUNK)
         for number in range(len(names))
     ]
     tallies, total = [Tally() for _ in names], Tally()
-    for (number, _), tally in zip(tasks, spread(some, tasks, "mutants", processes), strict=True):
+    for (number, _, _), tally in zip(tasks, spread(some, tasks, "mutants", processes), strict=True):
         tallies[number].add(tally)
         total.add(tally)
         for line in [*tally.broken, *tally.slow]:
@@ -242,11 +242,11 @@ def main(count: int, processes: int | None) -> int:
     return int(bool(total.broken or total.slow))
 
 
-def again(name: str, number: int) -> int:
+def again(name: str, number: int, seed: int) -> int:
     """One mutant of one kind, with all that is said about it."""
     folder, known = everything()
     kind = next(kind for kind in known if kind.name == name)
-    tally = fuzz(kind, known, [number], folder)
+    tally = fuzz(kind, known, [number], folder, seed)
     print(tally, *tally.broken, sep="\n")
     return int(bool(tally.broken))
 
@@ -254,8 +254,11 @@ def again(name: str, number: int) -> int:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("count", type=int, nargs="?", default=1000, help="mutants of each kind")
+    parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, help="processes; by default all cores")
     parser.add_argument("--kind", help="the kind of a mutant to be made again")
     parser.add_argument("--only", type=int, help="its number")
     given = parser.parse_args()
-    sys.exit(main(given.count, given.jobs) if given.only is None else again(given.kind, given.only))
+    if given.only is None:
+        sys.exit(main(given.count, given.seed, given.jobs))
+    sys.exit(again(given.kind, given.only, given.seed))

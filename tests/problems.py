@@ -58,9 +58,13 @@ class Optimality(NamedTuple):
 
 
 def optimality(mdp: LinearMixtureMDP, theta: np.ndarray, g: np.ndarray) -> Optimality:
-    """The best multipliers, by non-negative least squares on all rows at once."""
+    """The best multipliers, by non-negative least squares on all rows at once.
+
+    A slack is known up to the rounding of its sum: where weights of 1e9 cancel, that is 1e-6, however exact the solver.
+    """
     lower, bound, equal, _ = raw(mdp)
-    slack = np.maximum(lower @ theta - bound, 0.0)
+    rounding = 8.0 * np.finfo(float).eps * (abs(lower) @ np.abs(theta))
+    slack = np.maximum(lower @ theta - bound - rounding, 0.0)
     _, sigma, right = np.linalg.svd(equal)
     along = right[(sigma > 1e-9 * sigma[0]).sum() :]  # directions in which the equalities leave theta free
     matrix, target = np.vstack([along @ lower.T, np.diag(slack)]), np.append(-along @ g, np.zeros(len(slack)))

@@ -19,7 +19,12 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
 ROOT = Path(__file__).parents[1]
-HASHED = ("requirements.lock", "requirements-paper.lock", "requirements-compiler.lock")
+HASHED = (
+    "requirements.lock",
+    "requirements-paper.lock",
+    "requirements-compiler.lock",
+    "requirements-peers.lock",
+)
 ASSETS: list[dict[str, str]] = tomllib.loads((ROOT / "chain" / "assets.toml").read_text())["asset"]
 
 
@@ -66,12 +71,12 @@ def test_what_builds_it_is_pinned():
 
 
 def test_make_installs_nothing_without_hashes():
-    """But what `make peers` compares with, whose wheels differ from index to index."""
+    """But torch, for `make peers`, whose wheels differ from index to index."""
     lines = [line for line in (ROOT / "Makefile").read_text().splitlines() if "pip install" in line]
     loose = [
         line.strip() for line in lines if "--require-hashes" not in line and "--no-deps -e ." not in line
     ]
-    assert loose == ["$(PEERS) -m pip install -q -r requirements-peers.lock"]
+    assert loose == ["$(PEERS) -m pip install -q --no-deps -r requirements-torch.lock"]
     assert all("--no-build-isolation" in line for line in lines if "-e ." in line)
 
 

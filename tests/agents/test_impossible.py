@@ -25,7 +25,19 @@ AGENTS: list[type[Any]] = [
 ]
 
 
-@pytest.mark.parametrize("make", AGENTS)
+OTHERS: list[type[Any]] = [vbmle.UCLK, vbmle.UCLKPlus, vbmle.UPACUCLK, vbmle.QLearning]
+"""They refuse or skip: nothing in them could be widened."""
+
+
+@pytest.mark.parametrize("make", OTHERS)
+def test_agents_without_a_likelihood_do_not_widen(make: type[Any]):
+    with pytest.raises(ValueError, match="on_impossible is 'widen'; it needs one of 'raise', 'skip'"):
+        make(RIVER.mdp, on_impossible="widen")
+    with pytest.raises(ValueError, match="impossible"):
+        make(RIVER.mdp).observe(*ODD)
+
+
+@pytest.mark.parametrize("make", [*AGENTS, *OTHERS])
 def test_skipping_is_as_if_it_had_not_been(make: type[Any], tmp_path: Path):
     one, other = make(RIVER.mdp, on_impossible="skip"), make(RIVER.mdp)
     for step in ((0, 0, 0), ODD, (0, 1, 1), ODD, (1, 1, 2)):

@@ -1,11 +1,13 @@
 """Two writers, killed writers, and cells that a spreadsheet would run."""
 
 import os
+import random
 import subprocess
 import sys
 import threading
 from pathlib import Path
 
+import kills
 import numpy as np
 import pytest
 
@@ -72,6 +74,10 @@ def test_what_a_killed_writer_left_is_cleaned_up(tmp_path: Path) -> None:
         aside.write_text("whole")
     assert path.read_text() == "whole"
     assert sorted(tmp_path.iterdir()) == [other, path]
+
+
+def test_an_agent_killed_while_it_is_saved_goes_on_as_if_nobody_had(tmp_path: Path) -> None:
+    assert kills.saving(None, tmp_path / "out", random.Random(1))
 
 
 def test_names_aside_differ_between_threads(tmp_path: Path) -> None:

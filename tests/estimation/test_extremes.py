@@ -68,6 +68,27 @@ def test_models_that_are_nearly_equal_have_a_theta_that_is_accepted():
     assert est.gap > 1e9 * np.finfo(float).eps * np.abs(est.theta).max()
 
 
+def test_the_gap_of_an_agent_counts_rounding_as_the_gap_of_an_estimate_does():
+    """Weights of 1e8 and more leave seven digits of a probability, 1e9 times in the likelihood."""
+    mdp = mixture(near_models(), np.eye(3)[:, :2], 0.9, domain="polytope")
+    for agent in (
+        vbmle.MaximumLikelihood(mdp, ridge=0.0),
+        vbmle.VBMLE(mdp, ridge=0.0, search="certified"),
+    ):
+        agent.counts.add(0, 0, 1, 10**9)
+        agent.act(0)
+        assert agent.last is not None
+        lost = 1e9 * np.finfo(float).eps * np.abs(agent.theta).max()
+        assert lost > 10.0
+        assert agent.last.gap is not None
+        assert agent.last.gap > lost
+    proved = agent.last
+    assert proved is not None
+    assert proved.upper_bound is not None
+    assert proved.objective is not None
+    assert proved.upper_bound > proved.objective + lost
+
+
 def test_a_theta_that_is_off_by_more_than_rounding_is_refused_still():
     mdp = mixture(near_models(), np.eye(3)[:, :2], 0.9, domain="polytope")
     assert mdp.contains([1e6, 1.0 - 1e6])

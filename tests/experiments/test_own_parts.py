@@ -105,6 +105,11 @@ def test_parts_of_your_own_run_in_the_pool_and_resume_by_their_code(parts: tuple
     np.testing.assert_array_equal(
         next(r.columns["regret"] for r in results.records if r.trial == trial), expected.regret
     )
+    found: dict[str, vbmle.History] = {}
+    exec(
+        trial.recipe().replace("vbmle.simulate", "history = vbmle.simulate"), found
+    )  # of a World, and of a class
+    np.testing.assert_array_equal(found["history"].regret, expected.regret)
     assert "seed" in playing._seed(trial, "agent")  # Greedy takes one
     assert go(read(spec), folder / "out")[0].kept == 12
     helpers = folder / name.partition(".")[0] / "helpers.py"

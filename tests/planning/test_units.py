@@ -35,6 +35,14 @@ def test_a_plan_speaks_in_euros_where_euros_were_given():
     np.testing.assert_allclose(swept.value, found.value, atol=1e-6)
 
 
+def test_an_estimate_speaks_in_euros_too():
+    mdp = from_models(MODELS, EUROS, 0.9, normalise_reward=True)
+    found = vbmle.value_biased(mdp, vbmle.TransitionCounts(mdp), state=0, bias=1.0)
+    assert found.value is not None
+    np.testing.assert_allclose(found.value, vbmle.plan(mdp, found.theta).value, atol=1e-6)
+    assert vbmle.maximum_likelihood(mdp, vbmle.TransitionCounts(mdp)).value is None
+
+
 def test_rewards_in_the_unit_interval_are_left_as_they_are():
     mdp = from_models(MODELS, RNG.random((3, 2)), 0.9)
     found = vbmle.plan(mdp, THETA)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Protocol, Self, runtime_checkable
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,7 +21,7 @@ from vbmle.agents.tuning import Knob
 from vbmle.common import saved_checks
 from vbmle.common.files import Snapshot
 from vbmle.common.validation import Among, Ints, index, one_of
-from vbmle.estimation.counts import TransitionCounts
+from vbmle.estimation.counts import ImpossibleTransition, TransitionCounts
 from vbmle.estimation.forgetting import ForgettingCounts
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.model.world import World
@@ -32,8 +32,11 @@ if TYPE_CHECKING:
     from vbmle.estimation.confidence import Confidence
     from vbmle.estimation.misfit import Misfit
 
+RAISE_OR_SKIP = ("raise", "skip")
+RaiseOrSkip = Annotated[str, Among(RAISE_OR_SKIP)]
+"""Of agents that do not estimate theta by likelihood: widening changes the likelihood, which they do not use."""
 
-@runtime_checkable
+
 class Part(Protocol):
     """What an agent is made of: anything that says what it saves, and goes on from there."""
 
@@ -42,6 +45,12 @@ class Part(Protocol):
 
     def restore(self, snapshot: Snapshot) -> None:
         """Continue from a snapshot."""
+
+
+def _is_part(value: Any) -> bool:
+    """Whether it has what a Part has; isinstance would take ten times as long, and a service asks at every save."""
+    kind = type(value)
+    return hasattr(kind, "snapshot") and hasattr(kind, "restore")
 
 
 class Agent(ABC):
@@ -198,6 +207,16 @@ class Agent(ABC):
             )
         return self.counts
 
+    def _counted(self, state: int, action: int, next_state: int) -> int | None:
+        """Count a transition and return its index; None for one that no feasible theta allows, where it is skipped."""
+        try:
+            return self.counts.add(state, action, next_state)
+        except ImpossibleTransition:
+            if self.settings.get("on_impossible", "raise") == "raise":
+                raise
+            self.counts.skip(state, action, next_state)
+            return None
+
     def _require_counts(self, needed_for: str) -> TransitionCounts:
         if not hasattr(self, "counts"):
             raise ValueError(f"{type(self).__name__} keeps no transition counts; {needed_for} needs them")
@@ -205,7 +224,7 @@ class Agent(ABC):
 
     def _parts(self) -> dict[str, Part]:
         """The parts by name."""
-        return {name.lstrip("_"): value for name, value in vars(self).items() if isinstance(value, Part)}
+        return {name.lstrip("_"): value for name, value in vars(self).items() if _is_part(value)}
 
     def _saved(self) -> list[str]:
         """The attributes that are saved beside the parts."""
@@ -326,3 +345,9 @@ def require_every_action(name: str, mdp: LinearMixtureMDP) -> None:
         raise ValueError(
             f"{name} needs every action in every state, and allowed= leaves some out; VBMLE respects it"
         )
+
+
+def rule_for_impossible(rule: str) -> dict[str, str]:
+    """The setting `on_impossible` of an agent that can refuse or skip; none where it is the default."""
+    one_of("on_impossible", rule, RAISE_OR_SKIP)
+    return {} if rule == "raise" else {"on_impossible": rule}

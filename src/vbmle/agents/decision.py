@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from vbmle.estimation.candidates import CandidateSolver
-from vbmle.estimation.likelihood import CERTIFIED, CONVERGED
+from vbmle.estimation.counts import TransitionCounts
+from vbmle.estimation.likelihood import CERTIFIED, CONVERGED, rounding_of_likelihood
 from vbmle.estimation.maximiser import Solver
 
 
@@ -50,14 +51,19 @@ class Decision:
         return not self.converged or self.certified is False or self.empty is True
 
 
-def of_solver(solver: Solver | CandidateSolver, solved: str, upper_bound: float | None = None) -> Decision:
-    """The outcome of the last climb of a maximiser."""
+def of_solver(
+    solver: Solver | CandidateSolver,
+    counts: TransitionCounts,
+    solved: str,
+    upper_bound: float | None = None,
+) -> Decision:
+    """The outcome of the last climb of a maximiser; its gap counts what rounding may add."""
     return Decision(
         solved,
         solver.status,
         solver.residual <= CONVERGED,
         solver.objective,
         solver.residual,
-        solver.gap,
+        solver.gap + rounding_of_likelihood(counts, solver.theta),
         upper_bound,
     )

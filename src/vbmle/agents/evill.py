@@ -129,4 +129,4 @@ class EVILL(ModelAgent):
         return np.asarray(noise + possible.phi[seen].T @ weight)
 
     def _outcome(self) -> Decision:
-        return decision.of_solver(self._solver, "the likelihood under a random linear tilt")
+        return decision.of_solver(self._solver, self.counts, "the likelihood under a random linear tilt")

@@ -197,7 +197,7 @@ class InformedVBMLE(ModelAgent):
 
     def _outcome(self) -> Decision:
         solver = self._proposers.solvers[self._chosen]
-        return decision.of_solver(solver, "the likelihood biased by value, for several biases")
+        return decision.of_solver(solver, self.counts, "the likelihood biased by value, for several biases")
 
 
 def reward_range(mdp: LinearMixtureMDP) -> float:

@@ -89,4 +89,4 @@ class MaximumLikelihood(ModelAgent):
         self._solver.plan()
 
     def _outcome(self) -> Decision:
-        return decision.of_solver(self._solver, "the likelihood")
+        return decision.of_solver(self._solver, self.counts, "the likelihood")

@@ -187,4 +187,6 @@ class OMLE(ModelAgent):
         return bool(fits)
 
     def _outcome(self) -> Decision:
-        return decision.of_solver(self._valued, "the likelihood biased by value, for several multipliers")
+        return decision.of_solver(
+            self._valued, self.counts, "the likelihood biased by value, for several multipliers"
+        )

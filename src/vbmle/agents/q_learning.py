@@ -21,7 +21,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from vbmle.agents.base import Agent, refuse_more
+from vbmle.agents.base import Agent, RaiseOrSkip, refuse_more, rule_for_impossible
 from vbmle.agents.random_policy import draw_policy
 from vbmle.agents.tuning import Knob
 from vbmle.common import saved_checks
@@ -48,6 +48,9 @@ class QLearning(Agent):
         The probability of a random action, in [0, 1].
     seed : int, default 0
         Seeds everything that the agent draws for itself: the random actions. The world's luck has its own seed.
+    on_impossible : {"raise", "skip"}, default "raise"
+        What to do with an observation that no feasible theta allows: refuse it, or note it in `counts.skipped` and
+        learn nothing from it.
 
     Raises
     ------
@@ -73,9 +76,11 @@ class QLearning(Agent):
         optimistic: bool = True,
         epsilon: float = 0.0,
         seed: int = 0,
+        on_impossible: RaiseOrSkip = "raise",
     ) -> None:
         super().__init__(
             mdp,
+            **rule_for_impossible(on_impossible),
             learning_rate=_require_rate(learning_rate),
             optimistic=bool(optimistic),
             epsilon=probability("epsilon", epsilon),
@@ -97,7 +102,9 @@ class QLearning(Agent):
             refuse_more(self, state, action, next_state, *more, **named)
         mdp = self.mdp
         state, action, next_state = self._numbers(state, action, next_state)
-        i = self.counts.add(state, action, next_state)
+        i = self._counted(state, action, next_state)
+        if i is None:
+            return
         pair = state * mdp.num_actions + action
         reward = mdp.pair_reward[pair] + (mdp.transition_reward[i] if len(mdp.transition_reward) else 0.0)
         target = reward + mdp.discount * self.Q[next_state].max()

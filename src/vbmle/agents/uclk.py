@@ -23,7 +23,7 @@ import warnings
 from abc import abstractmethod
 from typing import Annotated, Any, ClassVar
 
-from vbmle.agents.base import Agent, refuse_more, require_convex
+from vbmle.agents.base import Agent, RaiseOrSkip, refuse_more, require_convex, rule_for_impossible
 from vbmle.agents.decision import Decision
 from vbmle.agents.triggers import UPDATES, EveryObservation, LogDeterminantDoubled, Trigger, Update
 from vbmle.agents.tuning import RADIUS_SCALE
@@ -132,12 +132,14 @@ class OptimisticAgent(Agent):
         update: Update = "doubling",
         tolerance: float = 1e-6,
         sweeps: int | None = None,
+        on_impossible: RaiseOrSkip = "raise",
         **unknown: object,
     ) -> None:
         self._refuse(unknown)
         require_convex(type(self).__name__, mdp)
         super().__init__(
             mdp,
+            **rule_for_impossible(on_impossible),
             radius_scale=non_negative("radius_scale", radius_scale),
             delta=fraction("delta", delta),
             ridge=positive("ridge", ridge),
@@ -202,7 +204,9 @@ class OptimisticAgent(Agent):
             refuse_more(self, state, action, next_state, *more, **named)
         state, action, next_state = self._numbers(state, action, next_state)
         self._plan_if_due()
-        seen = self.counts.add(state, action, next_state)
+        seen = self._counted(state, action, next_state)
+        if seen is None:
+            return
         self._learn(state * self.mdp.num_actions + action, next_state)
         self._trigger.seen(seen)
 
@@ -259,6 +263,9 @@ class UCLK(OptimisticAgent):
     sweeps : int, optional
         A fixed number of sweeps instead of `tolerance`, as published: see `vbmle.agents.uclk.published_sweeps`. Those
         after V has reached its fixed point to rounding are left out.
+    on_impossible : {"raise", "skip"}, default "raise"
+        What to do with an observation that no feasible theta allows: refuse it, or note it in `counts.skipped` and
+        learn nothing from it. A regression on values has no likelihood to widen.
 
     Raises
     ------
@@ -286,9 +293,10 @@ class UCLK(OptimisticAgent):
         update: Update = "doubling",
         tolerance: float = 1e-6,
         sweeps: int | None = None,
+        on_impossible: RaiseOrSkip = "raise",
         **unknown: object,
     ) -> None:
-        super().__init__(mdp, radius_scale, delta, ridge, update, tolerance, sweeps, **unknown)
+        super().__init__(mdp, radius_scale, delta, ridge, update, tolerance, sweeps, on_impossible, **unknown)
         self.settings["radius"] = one_of("radius", radius, RADII)
 
     def _begin(self, ridge: float) -> None:

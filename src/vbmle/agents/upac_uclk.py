@@ -100,6 +100,9 @@ class UPACUCLK(OptimisticAgent):
     sweeps : int, optional
         A fixed number of sweeps instead of `tolerance`, as published: see `vbmle.agents.uclk.published_sweeps`. Those
         after V has reached its fixed point to rounding are left out.
+    on_impossible : {"raise", "skip"}, default "raise"
+        What to do with an observation that no feasible theta allows: refuse it, or note it in `counts.skipped` and
+        learn nothing from it. A regression on values has no likelihood to widen.
 
     Raises
     ------

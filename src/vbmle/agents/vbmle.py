@@ -149,13 +149,13 @@ class VBMLE(ModelAgent):
         objective.bias, objective.state = self._schedule.at(self.counts.remembered + 1), state
         self._climb(objective)
         if self._certifies:
-            self._bound = prove(self._solver, objective)
+            self._bound = prove(self._solver, objective, self.counts)
         if objective.bias == 0.0:  # no value entered the objective, so none was planned for
             self._solver.plan()
 
     def _outcome(self) -> Decision:
         bound = self._bound if self._certifies else None
-        return decision.of_solver(self._solver, "the likelihood biased by value", bound)
+        return decision.of_solver(self._solver, self.counts, "the likelihood biased by value", bound)
 
 
 class ApproximateVBMLE(ModelAgent):
@@ -256,4 +256,6 @@ class ApproximateVBMLE(ModelAgent):
         solver.plan()
 
     def _outcome(self) -> Decision:
-        return decision.of_solver(self._solver, "the likelihood biased by the value of the last step")
+        return decision.of_solver(
+            self._solver, self.counts, "the likelihood biased by the value of the last step"
+        )

@@ -53,9 +53,11 @@ class Estimate:
     policy : (S,) integer array, or None
         Optimal for theta, where the objective has a value bias.
     V : (S,) array, or None
-        The optimal value at theta, where the objective has a value bias.
+        The optimal value at theta, where the objective has a value bias, of the reward in [0, 1] that is planned with.
     upper_bound : float, or None
         What no feasible theta exceeds, where it was asked for (`certify=True`).
+    mdp : LinearMixtureMDP, or None
+        The model. It knows the units of your reward, in which `value` gives V.
 
     Examples
     --------
@@ -77,6 +79,12 @@ class Estimate:
     policy: Ints | None = None
     V: Floats | None = None
     upper_bound: float | None = None
+    mdp: LinearMixtureMDP | None = None
+
+    @property
+    def value(self) -> Floats | None:
+        """V in the units of your reward, (S,); None where there is no V."""
+        return self.V if self.V is None or self.mdp is None else self.mdp.in_units(self.V)
 
 
 def log_likelihood(
@@ -215,31 +223,31 @@ def value_biased(
         solver.climb(objective)
     else:
         solver.search(objective)
-    bound = prove(solver, objective) if certify else None
+    bound = prove(solver, objective, counts) if certify else None
     if bias == 0.0:
         solver.plan()
     return _estimate(solver, counts, with_value=True, upper_bound=bound)
 
 
-def prove(solver: Solver | CandidateSolver, objective: Objective) -> float:
-    """A bound on the maximum; where the search for it meets a better point, the solver moves there."""
+def prove(solver: Solver | CandidateSolver, objective: Objective, counts: TransitionCounts) -> float:
+    """A bound on the maximum, rounding counted; where the search meets a better point, the solver moves there."""
     if isinstance(solver, CandidateSolver):
         return solver.objective + TIED_OBJECTIVE * (
             1.0 + abs(solver.objective)
         )  # all were looked at; near ties keep the last
     likely = Solver(solver.mdp)
     likely.climb(objective.replaced(bias=0.0))
-    concave = likely.objective + max(likely.gap, 0.0)
+    concave = likely.objective + max(likely.gap, 0.0) + rounding_of_likelihood(counts, likely.theta)
     if objective.bias == 0.0:
         return max(concave, solver.objective)
     tolerance = CERTIFIED * (1.0 + abs(solver.objective))
     bound, better = upper_bound(solver.mdp, objective, solver.objective, concave, tolerance)
     if better is not None:
         solver.add(objective, better)
-    return max(bound, solver.objective)
+    return max(bound, solver.objective) + rounding_of_likelihood(counts, solver.theta)
 
 
-def _rounding(counts: TransitionCounts, theta: Floats) -> float:
+def rounding_of_likelihood(counts: TransitionCounts, theta: Floats) -> float:
     """What rounding may add to the log-likelihood where large weights cancel in probabilities."""
     possible, seen = counts.mdp.transitions, counts.observed
     each = feasible_set.rounding_of(possible.phi[seen], theta)
@@ -261,10 +269,11 @@ def _estimate(
         solver.objective,
         solver.residual <= CONVERGED,
         solver.residual,
-        solver.gap + _rounding(counts, solver.theta),
+        solver.gap + rounding_of_likelihood(counts, solver.theta),
         solver.policy.copy() if with_value else None,
         solver.V.copy() if with_value else None,
         upper_bound,
+        counts.mdp,
     )
 
 

@@ -38,6 +38,8 @@ class Own(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Whether it takes a seed."""
     home: str
     """The folder where its package was found."""
+    made: bool = False
+    """Whether it is a World itself, not what makes one."""
 
 
 def is_own(name: str) -> bool:
@@ -59,7 +61,8 @@ def describe(kind: str, name: str, settings: dict[str, Any], where: str) -> tupl
     except InputError as error:
         raise InputError(f"{where}: {error}") from None
     fitted = fit(where, name, maker, settings)
-    return fitted, Own(code_of(name, fitted), "seed" in settings_of(maker), str(_home(name)))
+    seeded = "seed" in settings_of(maker)
+    return fitted, Own(code_of(name, fitted), seeded, str(_home(name)), _is_world(name))
 
 
 def require_same(name: str, settings: dict[str, Any], own: Own) -> None:
@@ -67,6 +70,12 @@ def require_same(name: str, settings: dict[str, Any], own: Own) -> None:
     look_in(Path(own.home))
     if code_of(name, settings) != own.code:
         raise ValueError(f"the code or the files of {name} here differ from those the sweep was begun with")
+
+
+def _is_world(name: str) -> bool:
+    """Whether what was found under that name is a World, not what makes one."""
+    module, _, attribute = name.partition(":")
+    return isinstance(getattr(importlib.import_module(module), attribute), World)
 
 
 @cache

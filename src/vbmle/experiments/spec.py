@@ -163,7 +163,9 @@ class Trial(msgspec.Struct, frozen=True):
         world, agent = self.world_choice, self.agent_choice
         maker = None if agent.own else catalogue.maker("agent", agent.name)
         truth = ["theta=w.theta"] if getattr(maker, "needs_truth", False) else []
-        made = world.python("vbmle.worlds") + world.arguments(**self._world_seed())
+        made = world.python("vbmle.worlds")
+        if not (world.own and world.own.made):
+            made += world.arguments(**self._world_seed())
         player = agent.python("vbmle") + agent.arguments("w.mdp", *truth, **self._agent_seed())
         run = f"vbmle.simulate({player}, w, {self.horizon}, seed={self.chance})"
         return f"import vbmle; w = {made}; {run}"

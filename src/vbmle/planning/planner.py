@@ -287,7 +287,8 @@ def value_iteration(
 def evaluate(mdp: LinearMixtureMDP, theta: ArrayLike, policy: ArrayLike) -> Floats:
     """V^pi(.; theta) of a stationary deterministic policy: by one linear solve, exact up to rounding.
 
-    Above a thousand states by sweeps, to 1e-11 of the largest possible value, 1/(1-gamma).
+    Above a thousand states by sweeps, to 1e-11 of the largest possible value, 1/(1-gamma). The value is of the reward
+    in [0, 1] that is planned with: `mdp.in_units(V)` gives it in the units of your reward.
 
     Parameters
     ----------
