@@ -9,7 +9,7 @@ from __future__ import annotations
 import atexit
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -25,9 +25,6 @@ if TYPE_CHECKING:
 
 FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
 FAILURES_SHOWN = 5
-MEASURED = 100
-"""Worlds of each size that are measured, of those that were drawn."""
-
 UsageError = cast(type[Exception], typer.BadParameter.__base__)
 
 
@@ -123,7 +120,7 @@ def paper(
 ) -> None:
     """Run what the paper shows and what its reviewers asked for; ends in DIR/report.html. Run again to resume."""
     from vbmle.experiments import finished
-    from vbmle.experiments.suites.paper import experiments
+    from vbmle.experiments.suites.paper import experiments, measured
 
     if quick and thorough:
         raise InputError("--quick and --thorough are both given; leave one out")
@@ -131,8 +128,10 @@ def paper(
     if _nothing_to_do(planned, out):
         _verdicts(out)
         return
-    failures = _records(planned, out, _home(jobs)) + _measured(planned[0], out, jobs)
-    _report(out, pictures=not quick)
+    failures = _records(planned, out, _home(jobs)) + _measured(
+        planned[0], measured(quick, thorough), out, jobs
+    )
+    _report(out, not quick, jobs)
     _verdicts(out)
     _name(failures)
     finished.note(out, planned)
@@ -177,7 +176,7 @@ def study(
     audits = plan.audits(sizes)
     _say(f"comparing {sum(audit.steps for audit in audits)} steps with the certified maximum")
     failures += plan.run_audits(audits, out, _processes(jobs))
-    _report(out, pictures=not quick)
+    _report(out, not quick, jobs)
     print((page := write(out, audits)).read_text(encoding="utf-8"))
     _say(f"see {page}")
     _name(failures)
@@ -197,7 +196,7 @@ def compare(
     failures = _records(plan.tuning(size), out / "tuning", _home(jobs))
     chosen = plan.choose(out / "tuning")
     failures += _records(plan.comparison(chosen, size), out, _home(jobs))
-    _report(out, pictures=not quick)
+    _report(out, not quick, jobs)
     print((page := write(out, chosen)).read_text(encoding="utf-8"))
     _say(f"see {page}")
     _name(failures)
@@ -218,7 +217,7 @@ def league(
     if trials is not None:
         size = size._replace(trials=trials)
     failures = _records(plan.experiments(size), out, _home(jobs))
-    _report(out, pictures=not quick)
+    _report(out, not quick, jobs)
     try:
         page = write(out)
     except ValueError as error:  # every trial of some agent failed
@@ -389,12 +388,12 @@ def _records(experiments: Sequence[Experiment], out: Path, workers: Workers) -> 
     return [str(failure) for summary in summaries for failure in summary.failures]
 
 
-def _measured(experiment: Experiment, out: Path, jobs: int | None) -> list[str]:
-    """Measure the worlds that an experiment drew; returns what failed, one entry each."""
+def _measured(experiment: Experiment, most: Mapping[str, int], out: Path, jobs: int | None) -> list[str]:
+    """Measure the worlds that an experiment drew, so many of each; returns what failed, one entry each."""
     from vbmle.experiments import progress, world_measures
 
     with progress.watch() as watcher:
-        failures = world_measures.run(experiment, out, _home(jobs), watcher, MEASURED)
+        failures = world_measures.run(experiment, out, _home(jobs), watcher, most)
     return [str(failure) for failure in failures]
 
 
@@ -410,20 +409,17 @@ def _name(failures: Sequence[str]) -> None:
 
 def _verdicts(folder: Path) -> None:
     """What the records say about the paper's claims, a line each."""
-    from vbmle.report.deciding import sentence
-    from vbmle.report.verdicts import read
+    from vbmle.report.verdicts import lines
 
-    for verdict in read(folder):
-        print(f"{verdict.title}: {verdict.outcome}. {verdict.sentence}")
-    if decides := sentence(folder):
-        print(f"What decides: {decides}")
+    for line in lines(folder):
+        print(line)
 
 
-def _report(folder: Path, pictures: bool = True) -> None:
+def _report(folder: Path, pictures: bool = True, jobs: int | None = None) -> None:
     from vbmle.report import write
 
     try:
-        page = write(folder, pictures)
+        page = write(folder, pictures, _processes(jobs))
     except OSError as error:
         _say(f"vbmle: cannot write the report in {folder} ({error.strerror or error}); the records are kept")
         raise typer.Exit(FAILED) from None

@@ -68,7 +68,7 @@ def rounds(
             found = look(experiment, world, losses, count)
             if trials and most > 1:
                 say(f"{world}, {count} worlds: {'; '.join(map(line, found))}")
-            if stopping.settled(experiment.stop, found):
+            if stopping.settled(experiment.stop, world, found):
                 looks[world] = looks[world][: number + 1]
 
 

@@ -9,7 +9,7 @@ Rows that are there, and were made by the code of now, are kept.
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -47,7 +47,9 @@ def measures(world: World) -> Measures:
     return {**asdict(hardness(world)), "least_gap": least, **asdict(lure(world))}
 
 
-def run(experiment: Experiment, folder: Path, workers: Workers, watcher: Watcher, most: int) -> list[Failure]:
+def run(
+    experiment: Experiment, folder: Path, workers: Workers, watcher: Watcher, most: Mapping[str, int]
+) -> list[Failure]:
     """Measure the worlds that have records, at most so many of each label; returns what failed."""
     rows, failures = read(folder, code_version()), []
     waiting = [trial for trial in _drawn(experiment, folder, most) if (trial.world, trial.index) not in rows]
@@ -75,11 +77,11 @@ def measure(trial: Trial) -> Measures | Failure:
         return Failure(trial, f"{type(error).__name__}: {error}")
 
 
-def _drawn(experiment: Experiment, folder: Path, most: int) -> Iterator[Trial]:
+def _drawn(experiment: Experiment, folder: Path, most: Mapping[str, int]) -> Iterator[Trial]:
     """One trial for each world that was drawn and has a record of the first agent."""
     store, agent = Store(folder, experiment), next(iter(experiment.agents))
     for trial in experiment.plan():
-        if trial.agent == agent and trial.index < most and store.path(trial).exists():
+        if trial.agent == agent and trial.index < most[trial.world] and store.path(trial).exists():
             yield trial
 
 

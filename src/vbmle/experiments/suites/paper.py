@@ -70,6 +70,7 @@ SEARCHES = {
 }
 
 Looks = tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]
+Counts = tuple[int, int, int]
 
 
 class Size(NamedTuple):
@@ -77,6 +78,8 @@ class Size(NamedTuple):
 
     looks: Looks
     """By size of the world: after how many worlds comparisons are looked at."""
+    measured: Counts
+    """By size of the world: how many are measured, to say what decides; one of the largest takes a second."""
     beside: int
     steps: int
     long_trials: int
@@ -90,9 +93,10 @@ class Size(NamedTuple):
     """Trials of what the paper leaves open; 0: not run."""
 
 
-QUICK = Size(((4,), (4,), (2,)), 2, 60, 2, 100, 2, 40, 10, (5, 15, 45), paper_growth.QUICK)
+QUICK = Size(((4,), (4,), (2,)), (4, 4, 2), 2, 60, 2, 100, 2, 40, 10, (5, 15, 45), paper_growth.QUICK)
 FULL = Size(
     looks=((100, 200, 400, 800), (100, 200, 400, 800), (100,)),
+    measured=(400, 200, 0),
     beside=20,
     steps=500,
     long_trials=20,
@@ -105,6 +109,7 @@ FULL = Size(
 )
 THOROUGH = FULL._replace(
     looks=((100, 200, 400, 800, 1600, 3200), (100, 200, 400, 800, 1600, 3200), (100, 200, 400)),
+    measured=(3200, 3200, 100),
     long_trials=200,
     other_trials=20,
     growth=paper_growth.THOROUGH,
@@ -116,7 +121,7 @@ def experiments(
     quick: bool = False, trials: int | None = None, horizon: int | None = None, thorough: bool = False
 ) -> list[Experiment]:
     """Everything; `quick` is a smaller look at the same. `trials` and `horizon`, where given, hold for all."""
-    size = QUICK if quick else THOROUGH if thorough else FULL
+    size = _size(quick, thorough)
     found = [
         _headlines(size),
         _distance(size),
@@ -132,6 +137,15 @@ def experiments(
     if trials is not None:
         found[0] = msgspec.structs.replace(found[0], stop=None)  # the user decides
     return [msgspec.structs.replace(experiment, **changes) for experiment in found]
+
+
+def measured(quick: bool = False, thorough: bool = False) -> dict[str, int]:
+    """How many worlds of each size are measured."""
+    return dict(zip(SIZES, _size(quick, thorough).measured, strict=True))
+
+
+def _size(quick: bool, thorough: bool) -> Size:
+    return QUICK if quick else THOROUGH if thorough else FULL
 
 
 def _experiment(
