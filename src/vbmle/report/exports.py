@@ -15,7 +15,6 @@ from vbmle.report.page import WORDS
 from vbmle.report.styles import Style
 from vbmle.report.tables import Row
 
-
 SHARE = 12
 """Pictures that a process of its own is worth: it takes two seconds to start."""
 
