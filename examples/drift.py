@@ -39,7 +39,7 @@ def main(path: str = "drift.png", trials: int = 5, every: int = 500) -> None:
         title = "the mix jumps" if change == "jump" else "the mix moves slowly"
         axis.set(title=f"{title}, every {every} steps", xlabel="step t")
     axes[1].sharey(axes[0])
-    axes[0].set_ylabel("regret against the moving optimum")
+    axes[0].set_ylabel("regret (moving optimum)")
     figures.finish(figure, path)
     print(f"wrote {path}")
 

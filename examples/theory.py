@@ -271,10 +271,10 @@ def draw_confidence(steps: int, path: Path) -> None:
     low, high, loss = np.array(rows).T
     figure, axes = figures.sheet(2)
     axes[0].fill_between(
-        times, low, high, color=BLUE, alpha=0.3, lw=0, label=r"proved: $V^*(s_0)$ is in here"
+        times, low, high, color=BLUE, alpha=0.3, lw=0, label=r"$V^*(s_0)$, proved"
     )
     axes[0].axhline(truth, color="black", ls=":", label=r"$V^*(s_0;\theta^*)$")
-    axes[1].plot(times, loss, color=GREEN, lw=2, label="proved: the policy loses at most")
+    axes[1].plot(times, loss, color=GREEN, lw=2, label="loss, proved at most")
     for axis, name in zip(axes, ("value", "loss of the policy in force"), strict=True):
         if over:
             axis.axvline(over, color=RED, ls="--", label=f"proved optimal at t = {over}")

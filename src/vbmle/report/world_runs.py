@@ -93,6 +93,8 @@ class WorldRuns:
     """The smallest positive transition probability of the truth, the median over trials; 0 if not on record."""
     beside: Mapping[str, int] = field(default_factory=dict)
     """Trials of the agents that were not to have as many as the others."""
+    sequential: bool = False
+    """Whether comparisons decided how many trials there are."""
 
     def expected(self, agent: str) -> int:
         """How many trials of an agent there should be."""
@@ -155,6 +157,7 @@ def _by_world(results: Results) -> list[WorldRuns]:
                     references=references,
                     p_min=_p_min(every),
                     beside=_beside(experiment, world),
+                    sequential=experiment.stop is not None,
                 )
             )
     return found
