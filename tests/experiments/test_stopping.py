@@ -151,11 +151,12 @@ def test_a_world_is_left_where_comparisons_are_decided_or_hopeless():
         "near": ours + 0.3 + rng.normal(0.0, 2.0, 100),
     }
 
-    def left(rivals: tuple[str, ...], most: int) -> bool:
-        rule = Stopping("ours", rivals, {"w": (100, most)})
+    def left(rivals: tuple[str, ...], most: int, gives_up: bool = True) -> bool:
+        rule = Stopping("ours", rivals, {"w": (100, most)}, gives_up=gives_up)
         return stopping.settled(rule, "w", stopping.comparisons(rule, "w", losses))
 
     assert left(("worse", "alike"), 2_000), "one is decided, the other hopeless"
+    assert not left(("worse", "alike"), 2_000, gives_up=False), "unless asked not to"
     assert not left(("worse", "near"), 2_000), "2,000 worlds may decide it"
     assert left(("worse", "near"), 110), "ten more worlds would not help"
     assert not left(("alike",), 2_000_000), "it will be told that they are alike"

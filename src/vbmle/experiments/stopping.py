@@ -54,6 +54,8 @@ class Stopping(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     looks: dict[str, tuple[Look, ...]]
     beside: int = 20
     """Trials of the agents that are not compared."""
+    gives_up: bool = True
+    """Whether hopeless comparisons are left open before the last look."""
 
     def check(self, name: str, worlds: Sequence[str], agents: Sequence[str]) -> None:
         """Refuse labels that are not there, and looks that do not increase."""
@@ -168,13 +170,14 @@ def comparisons(stop: Stopping, world: str, losses: Mapping[str, Floats]) -> lis
 
 def is_hopeless(found: Comparison, most: int) -> bool:
     """Whether so many trials would hardly decide a comparison that is open."""
-    length = (found.high - found.low) * math.sqrt(found.trials / most)
+    shrinks = math.sqrt(found.trials / most)
+    towards_zero = found.value - found.low if found.value > 0.0 else found.high - found.value
     short = SHARE * max(found.mean, found.rival_mean)
-    return abs(found.value) < length / 4.0 and length > 2.0 * short
+    return 2.0 * abs(found.value) < shrinks * towards_zero and shrinks * (found.high - found.low) > 2.0 * short
 
 
 def settled(stop: Stopping, world: str, found: Sequence[Comparison]) -> bool:
     """Whether no comparison of a world is worth another look."""
     most = stop.looks[world][-1]
-    done = [comparison.decided > 0 or is_hopeless(comparison, most) for comparison in found]
+    done = [one.decided > 0 or (stop.gives_up and is_hopeless(one, most)) for one in found]
     return len(done) == len(stop.rivals) and all(done)

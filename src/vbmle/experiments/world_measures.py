@@ -98,12 +98,12 @@ def write(folder: Path, rows: Rows) -> None:
 
 
 def read(folder: Path, code: str | None = None) -> Rows:
-    """What is kept that the code of now made, or another that is named; nothing where nothing can be read."""
+    """What is kept, of one version of the code where it is named; nothing where nothing can be read."""
     try:
         table = pl.read_parquet(folder / FILE, memory_map=False)
-        kept: Sequence[dict[str, object]] = table.filter(
-            pl.col("code") == (code or code_version())
-        ).to_dicts()
+        if code is not None:
+            table = table.filter(pl.col("code") == code)
+        kept: Sequence[dict[str, object]] = table.to_dicts()
         return {(str(row.pop("world")), int(str(row.pop("trial")))): _numbers(row) for row in kept}
     except UNREADABLE:
         return {}

@@ -2,7 +2,7 @@
 
     paper        Figures 1a, 1b and that of the appendix, Table 1 and the table of standard deviations: freshly drawn
                  random networks at three sizes, 500 steps. As many worlds as it takes to tell VBMLE from UCLK, maximum
-                 likelihood, its log bias and PSRL, up to a budget (`vbmle.experiments.stopping`); 20 worlds for the
+                 likelihood, its log bias and PSRL, up to a budget (`vbmle.experiments.stopping`); fewer for the
                  agents beside them. UCLK plans in every step, as the paper ran it.
     distance     Figures 2a and 2b: how far theta_t and the maximum-likelihood estimate are from the truth, 2500 steps.
     growth...    regret against T and d (`vbmle.experiments.suites.paper_growth`).
@@ -89,15 +89,17 @@ class Size(NamedTuple):
     cost_steps: int
     cost_states: tuple[int, ...]
     growth: GrowthSize
+    gives_up: bool = True
+    """Whether a size is left when its comparisons are decided or hopeless, not only when all are decided."""
     choices: int = 0
     """Trials of what the paper leaves open; 0: not run."""
 
 
 QUICK = Size(((4,), (4,), (2,)), (4, 4, 2), 2, 60, 2, 100, 2, 40, 10, (5, 15, 45), paper_growth.QUICK)
 FULL = Size(
-    looks=((100, 200, 400, 800), (100, 200, 400, 800), (100,)),
+    looks=((100, 200, 400), (100, 200, 400), (100,)),
     measured=(400, 200, 0),
-    beside=20,
+    beside=10,
     steps=500,
     long_trials=20,
     long=2500,
@@ -108,12 +110,14 @@ FULL = Size(
     growth=paper_growth.FULL,
 )
 THOROUGH = FULL._replace(
-    looks=((100, 200, 400, 800, 1600, 3200), (100, 200, 400, 800, 1600, 3200), (100, 200, 400)),
-    measured=(3200, 3200, 100),
-    long_trials=200,
+    looks=((100, 200, 400, 800), (100, 200, 400, 800), (100,)),
+    gives_up=False,
+    measured=(800, 800, 100),
+    beside=20,
+    long_trials=40,
     other_trials=20,
     growth=paper_growth.THOROUGH,
-    choices=100,
+    choices=40,
 )
 
 
@@ -168,7 +172,7 @@ def _headlines(size: Size) -> Experiment:
         trials=max(max(found) for found in looks.values()),
         horizon=size.steps,
         record=Recording(steps="log"),
-        stop=Stopping(VBMLE, COMPARED, looks, beside=size.beside),
+        stop=Stopping(VBMLE, COMPARED, looks, size.beside, size.gives_up),
     )
 
 
