@@ -111,7 +111,8 @@ def main(context: typer.Context, version: Version = False) -> None:
 def paper(
     quick: Annotated[bool, typer.Option("--quick", help="Few trials and steps: a first look.")] = False,
     thorough: Annotated[
-        bool, typer.Option("--thorough", help="Up to 800 worlds, T to 100,000, all that the paper leaves open.")
+        bool,
+        typer.Option("--thorough", help="Up to 800 worlds, T to 100,000, all that the paper leaves open."),
     ] = False,
     out: Out = Path("paper"),
     jobs: Jobs = None,

@@ -98,7 +98,10 @@ def test_thorough_adds_what_the_paper_leaves_open():
         32,
     }
     assert (usual["paper"].trials, thorough["paper"].trials) == (400, 800)
-    assert [e["paper"].stop is not None and e["paper"].stop.gives_up for e in (usual, thorough)] == [True, False]
+    assert [e["paper"].stop is not None and e["paper"].stop.gives_up for e in (usual, thorough)] == [
+        True,
+        False,
+    ]
     one = [c for label, c in thorough["choices"].worlds.items() if "one world" in label]
     assert all("seed" in choice.settings for choice in one)
     assert len(one) == 6

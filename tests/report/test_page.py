@@ -7,6 +7,8 @@ import pytest
 from browsing import AGENTS, CURVES, HORIZON, LAPTOP, PHONE, Opened, unfold
 from playwright.sync_api import Browser, Page
 
+pytest_plugins = ["page_fixtures"]
+
 
 def test_it_is_small_silent_and_asks_for_nothing(wide: Opened, report: Path):
     assert report.stat().st_size < 4_000_000

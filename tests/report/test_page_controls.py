@@ -7,6 +7,8 @@ import pytest
 from browsing import AGENTS, CURVES, GAPS, HORIZON, LAPTOP, PHONE, Opened, drawn, traces, unfold
 from playwright.sync_api import Browser, Page
 
+pytest_plugins = ["page_fixtures"]
+
 
 @pytest.mark.parametrize("size", [LAPTOP, PHONE], ids=["laptop", "phone"])
 def test_contents_show_where_one_is(browser: Browser, report: Path, size: tuple[int, int]):

@@ -10,6 +10,8 @@ from playwright.sync_api import Browser
 from vbmle.experiments.suites import paper
 from vbmle.report import write
 
+pytest_plugins = ["page_fixtures"]
+
 
 def luminance(color: str) -> float:
     """Of "rgb(r, g, b)", by the definition of WCAG."""

@@ -173,7 +173,9 @@ def is_hopeless(found: Comparison, most: int) -> bool:
     shrinks = math.sqrt(found.trials / most)
     towards_zero = found.value - found.low if found.value > 0.0 else found.high - found.value
     short = SHARE * max(found.mean, found.rival_mean)
-    return 2.0 * abs(found.value) < shrinks * towards_zero and shrinks * (found.high - found.low) > 2.0 * short
+    return (
+        2.0 * abs(found.value) < shrinks * towards_zero and shrinks * (found.high - found.low) > 2.0 * short
+    )
 
 
 def settled(stop: Stopping, world: str, found: Sequence[Comparison]) -> bool:

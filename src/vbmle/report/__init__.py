@@ -38,7 +38,8 @@ def write(folder: Path, pictures: bool = True, jobs: int = 1) -> Path:
     asked = [*claims.cards(folder, found, told), *([card] if (card := exploring.card(across)) else [])]
     charts = [chart for made in sections for chart in made.charts]
     charts += [chart for chart in (who_wins.chart(sections), *(card.chart for card in asked)) if chart]
-    listed = [table for part in (*sections, *asked) for table in part.tables]
+    listed = [table for made in sections for table in made.tables]
+    listed += [table for card in asked for table in card.tables]
     exports.write(charts, listed, folder, looks, jobs if pictures else 0)
     if told:
         decides = [card.answer for card in asked if card.key == "decides"]
