@@ -189,6 +189,7 @@ typedef struct vb_known_plan {
     int64_t* policy;      /* (S,) */
     double error_bound;   /* of V, and of Q */
     int64_t broken_pair;  /* the first pair that is no distribution, or -1 */
+    double least_reward;  /* of all pairs: minus infinity where an action is not allowed */
 } vb_known_plan;
 
 /* V, Q and the policy to within a tolerance > 0. VB_OUT_OF_ITERATIONS where the error bound is above it;

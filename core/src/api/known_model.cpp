@@ -71,6 +71,12 @@ Model make_model(const vb_known_model& d, const Pattern& pattern) {
     return model;
 }
 
+double least_of(const double* values, Index n) {
+    double least = kInfinity;
+    for (Index i = 0; i < n; ++i) least = smaller(least, values[i]);
+    return least;
+}
+
 }  // namespace
 
 extern "C" {
@@ -78,7 +84,7 @@ extern "C" {
 vb_status vb_plan_known(const vb_known_model* data, double tolerance, vb_known_plan* plan) {
     if (data == nullptr || plan == nullptr) return VB_BAD_ARGUMENT;
     plan->broken_pair = -1;
-    plan->error_bound = kInfinity;
+    plan->error_bound = plan->least_reward = kInfinity;
     if (plan->V == nullptr || plan->Q == nullptr || plan->policy == nullptr) return VB_BAD_ARGUMENT;
     if (!(tolerance > 0.0) || !sizes_fit(*data)) return VB_BAD_ARGUMENT;
     Arena arena;
@@ -87,6 +93,7 @@ vb_status vb_plan_known(const vb_known_model* data, double tolerance, vb_known_p
     if (given != Status::ok) return code(given);
     const Model model = make_model(*data, pattern);
     if (!rewards_fit(model)) return VB_BAD_ARGUMENT;
+    plan->least_reward = least_of(model.reward, model.num_pairs);
     KnownPlan found{plan->V, plan->Q, plan->policy};
     const Status status = plan_known(model, data->P == nullptr ? data->p : data->P, tolerance, found);
     plan->error_bound = found.error;

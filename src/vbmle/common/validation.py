@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
+FLOAT = np.dtype(np.float64)
 
 
 class Among:
@@ -32,11 +33,20 @@ def finite_array(name: str, value: ArrayLike, ndim: int | Sequence[int]) -> Floa
     return array
 
 
+def contiguous(name: str, value: ArrayLike) -> Floats:
+    """`value` as floats in C order: itself where it is that already, without a look at its entries."""
+    if type(value) is np.ndarray and value.dtype is FLOAT and value.flags.c_contiguous:
+        return value
+    if np.iscomplexobj(value):
+        raise ValueError(f"{name} holds complex numbers; it needs real ones")
+    return np.ascontiguousarray(value, dtype=np.float64)
+
+
 def require_finite(name: str, array: Floats) -> None:
     """Refuse NaN and infinity, naming the first place."""
-    bad = ~np.isfinite(array)
-    if bad.any():
-        where = tuple(int(i) for i in np.argwhere(bad)[0])
+    finite = np.isfinite(array)
+    if not finite.all():
+        where = tuple(int(i) for i in np.argwhere(~finite)[0])
         raise ValueError(f"{name} is {array[where]} at index {where}; every entry must be finite")
 
 
@@ -80,7 +90,7 @@ def positive(name: str, value: float) -> float:
     return number
 
 
-def positive_integer(name: str, value: int) -> int:
+def positive_integer(name: str, value: float) -> int:
     """`value` as an int that is at least 1."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer) or value < 1:
         raise ValueError(f"{name} is {value!r}; it needs a whole number that is at least 1")

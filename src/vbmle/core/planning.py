@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vbmle.core.handle import Handle
-from vbmle.core.library import check, declare
+from vbmle.core.library import REFUSED, check, declare
 from vbmle.core.memory import Floats, Ints, address, floats, ints, short_ints, view
 from vbmle.core.model import Model
 
 MOST_SWEEPS = 10_000_000
+_INT = np.dtype(np.int64)
 _ARRAYS = ("theta", "p", "policy", "V", "next", "Q", "visits", "gradient", "error", "change")
 
 
@@ -152,6 +153,7 @@ class _Plan(ctypes.Structure):
         ("policy", c_void_p),
         ("error_bound", c_double),
         ("broken_pair", c_int64),
+        ("least_reward", c_double),
     )
 
 
@@ -159,13 +161,17 @@ _plan_known = declare("vb_plan_known", c_int32, POINTER(_Known), c_double, POINT
 
 
 class KnownPlan(NamedTuple):
-    """V (S,), Q (S, A), policy (S,), and what bounds the error of V; or the first pair that is not a distribution."""
+    """V (S,), Q (S, A), policy (S,), and what bounds the error of V; or the first pair that is not a distribution.
+
+    `least_reward` is minus infinity where an action is not allowed.
+    """
 
     V: Floats
     Q: Floats
     policy: Ints
     error_bound: float
     broken_pair: int
+    least_reward: float
 
 
 def plan_dense(P: Floats, reward: Floats, discount: float, tolerance: float) -> KnownPlan:
@@ -188,9 +194,9 @@ def plan_sparse(
 
 
 def _plan(known: _Known, states: int, actions: int, tolerance: float) -> KnownPlan:
-    V, Q, policy = np.empty(states), np.empty((states, actions)), np.empty(states, np.int64)
+    V, Q, policy = np.empty(states), np.empty((states, actions)), np.empty(states, _INT)
     plan = _Plan(address(V), address(Q), address(policy))
     status = _plan_known(byref(known), tolerance, byref(plan))
-    if plan.broken_pair < 0:
+    if status >= REFUSED and plan.broken_pair < 0:
         check(status)
-    return KnownPlan(V, Q, policy, plan.error_bound, plan.broken_pair)
+    return KnownPlan(V, Q, policy, plan.error_bound, plan.broken_pair, plan.least_reward)

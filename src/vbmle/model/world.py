@@ -65,8 +65,8 @@ class World:
         if not (0 <= state < self.mdp.num_states and 0 <= action < self.mdp.num_actions):
             validation.index("state", state, self.mdp.num_states)
             validation.index("action", action, self.mdp.num_actions)
-        row = state * self.mdp.num_actions + action
-        start, stop = self.mdp.transitions.indptr[row], self.mdp.transitions.indptr[row + 1]
+        pair = state * self.mdp.num_actions + action
+        start, stop = self.mdp.transitions.indptr[pair], self.mdp.transitions.indptr[pair + 1]
         cumulative = self._cumulative
         # bisect, not searchsorted: rows are short, and a call of NumPy costs more than the search
         return int(

@@ -11,6 +11,8 @@ iteration with MacQueen's bounds above that. Tolerances are on the error of V, n
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -176,42 +178,46 @@ def plan_known(
     >>> found.policy.tolist(), found.V.round(6).tolist()
     ([1, 0], [1.0, 2.0])
     """
-    if np.ndim(reward) != 2:
-        raise ValueError(f"reward has shape {np.shape(reward)}; it needs (S, A)")
-    table = validation.finite_array("reward", reward, 2)
+    table = validation.contiguous("reward", reward)
+    if table.ndim != 2:
+        raise ValueError(f"reward has shape {table.shape}; it needs (S, A)")
     _require_tolerance(tolerance)
     gamma = validation.fraction("discount", discount)
-    if sparse.issparse(transition):
-        return _plan_sparse(sparse.csr_array(transition), table, gamma, tolerance)
-    states, actions = table.shape
-    if np.iscomplexobj(transition):
-        raise ValueError("transition holds complex numbers; it needs real ones")
-    moves = np.ascontiguousarray(transition, dtype=np.float64)
-    validation.require_finite("transition", moves)
-    validation.require_shape("transition", moves, (states, actions, states), "(S, A, S)")
-    return _checked(core.plan_dense(moves, table, gamma, tolerance), actions, tolerance)
-
-
-def _plan_sparse(moves: sparse.csr_array, reward: Floats, gamma: float, tolerance: float) -> Plan:
-    states, actions = reward.shape
-    validation.require_shape("transition", moves, (states * actions, states), "(S*A, S)")
-    validation.require_finite("transition.data", moves.data)
-    pattern = (moves.indptr.astype(np.int32), moves.indices.astype(np.int32))
-    p = np.ascontiguousarray(moves.data, dtype=np.float64)
-    return _checked(core.plan_sparse(pattern, p, reward, gamma, tolerance), actions, tolerance)
-
-
-def _checked(found: core.KnownPlan, actions: int, tolerance: float) -> Plan:
-    _require_row(found.broken_pair, actions)
+    p: Any = transition
+    try:
+        if type(p) is np.ndarray or not sparse.issparse(p):
+            p = validation.contiguous("transition", p)
+            validation.require_shape("transition", p, (*table.shape, table.shape[0]), "(S, A, S)")
+            found = core.plan_dense(p, table, gamma, tolerance)
+        else:
+            found = _plan_sparse(sparse.csr_array(p), table, gamma, tolerance)
+    except ValueError:
+        validation.require_finite("reward", table)
+        raise
+    if found.broken_pair >= 0 or found.least_reward == -inf:
+        _refuse(found, p, table)
     return Plan(found.V, found.Q, found.policy, found.error_bound, found.error_bound <= tolerance)
 
 
-def _require_row(row: int, actions: int) -> None:
-    if row >= 0:
-        state, action = divmod(row, actions)
-        raise ValueError(
-            f"transition is not a probability distribution at (s={state}, a={action}); rows are >= 0 and sum to 1"
-        )
+def _plan_sparse(moves: sparse.csr_array, reward: Floats, gamma: float, tolerance: float) -> core.KnownPlan:
+    states, actions = reward.shape
+    validation.require_shape("transition", moves, (states * actions, states), "(S*A, S)")
+    p = validation.contiguous("transition.data", moves.data)
+    pattern = (moves.indptr.astype(np.int32), moves.indices.astype(np.int32))
+    return core.plan_sparse(pattern, p, reward, gamma, tolerance)
+
+
+def _refuse(found: core.KnownPlan, transition: Any, reward: Floats) -> NoReturn:
+    """Say what is wrong. The core looks at every number anyway, so that nothing else does before it has complained."""
+    validation.require_finite("reward", reward)
+    if sparse.issparse(transition):
+        validation.require_finite("transition.data", transition.data)
+    else:
+        validation.require_finite("transition", transition)
+    state, action = divmod(found.broken_pair, reward.shape[1])
+    raise ValueError(
+        f"transition is not a probability distribution at (s={state}, a={action}); rows are >= 0 and sum to 1"
+    )
 
 
 def make_planner(mdp: LinearMixtureMDP) -> Planner:
@@ -313,10 +319,10 @@ def evaluate(mdp: LinearMixtureMDP, theta: ArrayLike, policy: ArrayLike) -> Floa
 
 
 def expected_reward(mdp: LinearMixtureMDP, p: Floats) -> Floats:
-    """R_theta by (s, a) row, from the transition probabilities p."""
+    """R_theta by pair (s, a), from the transition probabilities p."""
     if len(mdp.transition_reward) == 0:
-        return mdp.row_reward
-    return mdp.row_reward + np.add.reduceat(p * mdp.transition_reward, mdp.transitions.indptr[:-1])
+        return mdp.pair_reward
+    return mdp.pair_reward + np.add.reduceat(p * mdp.transition_reward, mdp.transitions.indptr[:-1])
 
 
 def require_policy(mdp: LinearMixtureMDP, policy: ArrayLike) -> Ints:
@@ -343,7 +349,7 @@ def rounding(mdp: LinearMixtureMDP) -> float:
 
 
 def _require_tolerance(tolerance: float) -> None:
-    if not (np.isfinite(tolerance) and tolerance > 0.0):
+    if not 0.0 < tolerance < inf:
         raise ValueError(f"tolerance is {tolerance}; it needs a positive finite number")
 
 

@@ -157,7 +157,7 @@ def _by_world(results: Results) -> list[WorldRuns]:
                     references=references,
                     p_min=_p_min(every),
                     beside=_beside(experiment, world),
-                    sequential=experiment.stop is not None,
+                    sequential=experiment.stop is not None and experiment.stop.measure is None,
                 )
             )
     return found

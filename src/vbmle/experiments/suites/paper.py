@@ -40,7 +40,7 @@ AGENTS = {
     UCLK_TUNED: Choice("UCLK", {"update": "every-step", "radius_scale": 0.01}),
 }
 COMPARED = (UCLK, LIKELIHOOD, LOG_BIAS, PSRL)
-"""Whom VBMLE is told from."""
+"""What VBMLE is compared with."""
 
 RIVALS = {
     **{name: AGENTS[name] for name in (VBMLE, LOG_BIAS, APPROXIMATE, LIKELIHOOD)},
@@ -172,7 +172,7 @@ def _headlines(size: Size) -> Experiment:
         trials=max(max(found) for found in looks.values()),
         horizon=size.steps,
         record=Recording(steps="log"),
-        stop=Stopping(VBMLE, COMPARED, looks, size.beside, size.gives_up),
+        stop=Stopping(VBMLE, COMPARED, looks, size.beside, gives_up=size.gives_up),
     )
 
 
