@@ -6,13 +6,10 @@ python examples/drift.py [FILE.png] [TRIALS] [EVERY]
 import sys
 from typing import Any
 
-import matplotlib
-
-matplotlib.use("Agg")
-import matplotlib.pyplot as plt
 import numpy as np
 
 import vbmle
+from vbmle.report import figures
 from vbmle.report.styles import BLUE, ORANGE, RED
 
 TURNS = 3
@@ -28,7 +25,7 @@ def ways(every: int) -> dict[str, tuple[dict[str, Any], str, str]]:
 
 
 def main(path: str = "drift.png", trials: int = 5, every: int = 500) -> None:
-    figure, axes = plt.subplots(1, 2, figsize=(9, 3.4), layout="constrained", sharey=True)
+    figure, axes = figures.sheet(2)
     steps = (TURNS + 1) * every
     for axis, change in zip(axes, ("jump", "slow"), strict=True):
         world = vbmle.worlds.suppliers(change=change, every=every, turns=TURNS)
@@ -41,10 +38,9 @@ def main(path: str = "drift.png", trials: int = 5, every: int = 500) -> None:
             print(f"{change}, {label}: {np.mean(runs, axis=0)[-1]:.0f}")
         title = "the mix jumps" if change == "jump" else "the mix moves slowly"
         axis.set(title=f"{title}, every {every} steps", xlabel="step t")
-        axis.grid(alpha=0.3)
-    axes[0].set_ylabel("regret against the moving optimum")
-    axes[0].legend(title=f"VBMLE, mean of {trials} trials")
-    figure.savefig(path, dpi=130)
+    axes[1].sharey(axes[0])
+    axes[0].set_ylabel("regret (moving optimum)")
+    figures.finish(figure, path)
     print(f"wrote {path}")
 
 

@@ -16,6 +16,7 @@ from matplotlib.animation import FuncAnimation, PillowWriter
 import vbmle
 from vbmle import theory
 from vbmle.estimation.value_regression import Regression
+from vbmle.report import figures
 from vbmle.report.styles import BLUE, GREEN, GREY, ORANGE, PINK, RED
 
 DELTA = 0.1
@@ -40,38 +41,35 @@ def draw_bounds(world: vbmle.World, trials: int, steps: int, path: Path) -> None
     """Figure 2b and figures like it: what is bounded, over trials, and the bound."""
     traces = [theory.trace(run(world, steps, seed), delta=DELTA) for seed in range(trials)]
     panels = {
-        "error": (r"$|\theta^* - \theta^{MLE}_t|^2_{A_t}$ (Figure 2b)", r"$\beta_t$"),
+        "error": (r"$|\theta^* - \theta^{MLE}_t|^2_{A_t}$", r"Figure 2b, $\beta_t$"),
         "Delta": (r"$\Delta_t = \sum z_i$", "Lemma 5"),
         "norms": (r"$\sum |\phi_i|^2_{A_i^{-1}}$", "Lemma 1"),
         "regret": ("regret", "Theorem 2"),
     }
-    figure, axes = plt.subplots(1, 4, figsize=(13, 3.3), layout="constrained")
+    figure, axes = figures.sheet(len(panels))
     for axis, (name, (title, label)) in zip(axes, panels.items(), strict=True):
         values = np.array([getattr(trace, name) for trace in traces])
         low, high = np.maximum(np.quantile(values, [0.05, 0.95], axis=0), 1e-2)
         mean, t, bound = values.mean(axis=0), traces[0].t, getattr(traces[0], f"{name}_bound")
-        axis.plot(t[1:], bound[1:], "--", color=RED, lw=2, label=label)
+        axis.plot(t[1:], bound[1:], "--", color=RED, lw=2, label="its bound")
         axis.fill_between(t[1:], low[1:], high[1:], color=BLUE, alpha=0.25, lw=0)
         axis.plot(
             t[1:], np.maximum(mean, 1e-2)[1:], color=BLUE, lw=2, label=f"{trials} runs: mean, 90% of them"
         )
-        axis.set(title=title, xlabel="t", xscale="log", yscale="log")
-        axis.grid(alpha=0.3)
-        axis.legend(loc="center" if name != "norms" else "lower right", fontsize=8)
+        axis.set(title=f"{title}: {label}", xlabel="step t", xscale="log", yscale="log")
         ratio = bound[-1] / max(float(mean[-1]), 1e-9)
         print(f"{name:8s} at t = {steps}: mean {mean[-1]:.3g}, bound {bound[-1]:.3g}, ratio {ratio:.2g}")
     slopes = np.array([trace.slope[-1] for trace in traces])
     print(f"slope    at t = {steps}: mean {slopes.mean():.3g}, bound {traces[0].slope_bound[-1]:.3g}")
     known = traces[0].known
     print(f"regret per step below 0.1 is promised from T = {theory.steps_needed(0.1, known):.2g} on")
-    figure.savefig(path, dpi=90)
-    plt.close(figure)
+    figures.finish(figure, path)
 
 
 def draw_martingales(world: vbmle.World, trials: int, steps: int, path: Path) -> None:
     traces = [theory.trace(run(world, steps, seed), delta=DELTA) for seed in range(trials)]
     t = traces[0].t
-    figure, axes = plt.subplots(1, 3, figsize=(12, 3.4), layout="constrained")
+    figure, axes = figures.sheet(3)
     rows = {
         "log_ratio": (axes[0], lambda one: np.exp(one.log_ratio), "likelihood ratio: mean stays 1", 1.0),
         "X": (axes[1], lambda one: one.X, r"$X_t$: falls on average", traces[0].X[0]),
@@ -85,17 +83,13 @@ def draw_martingales(world: vbmle.World, trials: int, steps: int, path: Path) ->
         axis.plot(t, mean, color=BLUE, lw=2, label=f"mean of {trials} runs, 95% band")
         if level is not None:
             axis.axhline(level, color=GREY, ls=":", lw=1.5)
-        axis.set(title=title, xlabel="t")
-        axis.grid(alpha=0.3)
+        axis.set(title=title, xlabel="step t")
     axes[0].axhline(1.0 / DELTA, color=RED, ls="--", label=r"$1/\delta$, rarely ever crossed (Ville)")
     axes[0].set(yscale="log", ylim=(1e-2, 30))
     ratio = np.array([one.log_ratio for one in traces])
     crossed = (ratio > np.log(1.0 / DELTA)).any(axis=1).mean()
     print(f"1/delta = {1 / DELTA:g} was crossed at some time in {crossed:.1%} of {trials} runs")
-    for axis in axes[:2]:
-        axis.legend(fontsize=8)
-    figure.savefig(path, dpi=90)
-    plt.close(figure)
+    figures.finish(figure, path)
 
 
 class Simplex:
@@ -161,7 +155,7 @@ STYLES = [(RED, ":"), (PINK, "-."), (ORANGE, "--"), (BLUE, "-")]
 def draw_sets(simplex: Simplex, steps: int, path: Path) -> None:
     history = run(simplex.world, steps, seed=1)
     times = sorted({max(steps // 100, 2), max(steps // 10, 2), steps})
-    figure, axes = plt.subplots(1, len(times), figsize=(3.1 * len(times), 3.4), layout="constrained")
+    figure, axes = plt.subplots(1, len(times), figsize=(figures.WIDTHS[2], 3.4), layout="constrained")
     for axis, t in zip(np.atleast_1d(axes), times, strict=True):
         found = sets_after(simplex, history, t)
         simplex.frame(axis, f"after {t} steps")
@@ -176,12 +170,12 @@ def draw_sets(simplex: Simplex, steps: int, path: Path) -> None:
         axis.legend(
             handles=lines,
             title="share of the simplex",
-            fontsize=7,
-            title_fontsize=7,
+            fontsize="small",
+            title_fontsize="small",
             loc="lower center",
-            bbox_to_anchor=(0.5, -0.42),
+            bbox_to_anchor=(0.5, -0.5),
         )
-    figure.savefig(path, dpi=90, bbox_inches="tight")
+    figure.savefig(path, dpi=figures.DPI, bbox_inches="tight")
     plt.close(figure)
 
 
@@ -275,21 +269,18 @@ def draw_confidence(steps: int, path: Path) -> None:
             rows.append((*found.interval(0), found.loss))
             over = over or (t if found.certified else None)
     low, high, loss = np.array(rows).T
-    figure, axes = plt.subplots(1, 2, figsize=(9, 3.3), layout="constrained")
+    figure, axes = figures.sheet(2)
     axes[0].fill_between(
-        times, low, high, color=BLUE, alpha=0.3, lw=0, label=r"proved: $V^*(s_0)$ is in here"
+        times, low, high, color=BLUE, alpha=0.3, lw=0, label=r"$V^*(s_0)$, proved"
     )
     axes[0].axhline(truth, color="black", ls=":", label=r"$V^*(s_0;\theta^*)$")
-    axes[1].plot(times, loss, color=GREEN, lw=2, label="proved: the policy loses at most")
+    axes[1].plot(times, loss, color=GREEN, lw=2, label="loss, proved at most")
     for axis, name in zip(axes, ("value", "loss of the policy in force"), strict=True):
         if over:
             axis.axvline(over, color=RED, ls="--", label=f"proved optimal at t = {over}")
-        axis.set(xlabel="t", ylabel=name)
-        axis.grid(alpha=0.3)
-        axis.legend(fontsize=8)
+        axis.set(xlabel="step t", ylabel=name)
     print(f"RiverSwim: proved optimal at t = {over}")
-    figure.savefig(path, dpi=90)
-    plt.close(figure)
+    figures.finish(figure, path)
 
 
 def main(directory: str = "theory", trials: int = 100, steps: int = 2500) -> None:

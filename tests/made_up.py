@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from vbmle.experiments.spec import Choice, Experiment
+from vbmle.experiments.stopping import Stopping
 from vbmle.experiments.store import Record, Results, Store
 from vbmle.report import world_runs
 from vbmle.report.world_runs import WorldRuns
@@ -13,12 +14,14 @@ from vbmle.report.world_runs import WorldRuns
 Losses = dict[tuple[str, str], list[float | None]]
 
 
-def experiment(losses: Losses, name: str = "made up", horizon: int = 6) -> Experiment:
+def experiment(
+    losses: Losses, name: str = "made up", horizon: int = 6, stop: Stopping | None = None
+) -> Experiment:
     """An experiment with the worlds and agents of `losses`."""
     worlds = {world: Choice("closed_loop_trap") for world, _ in losses}
     agents = {agent: Choice("MaximumLikelihood") for _, agent in losses}
     trials = max(len(values) for values in losses.values())
-    return Experiment(name=name, worlds=worlds, agents=agents, trials=trials, horizon=horizon)
+    return Experiment(name=name, worlds=worlds, agents=agents, trials=trials, horizon=horizon, stop=stop)
 
 
 def made_up(losses: Losses, **settings: Any) -> Results:

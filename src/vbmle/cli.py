@@ -5,7 +5,7 @@ How commands end, their exit codes included, is in `vbmle.terminal`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from vbmle.experiments.compute import Workers
     from vbmle.experiments.spec import Experiment
 
-MEASURED = 100
-"""Worlds of each size that are measured, of those that were drawn."""
 
 app = typer.Typer(
     cls=OneLine,
@@ -62,7 +60,8 @@ def main(context: typer.Context, version: Version = False) -> None:
 def paper(
     quick: Quick = False,
     thorough: Annotated[
-        bool, typer.Option("--thorough", help="Thousands of worlds, T to 100,000: hours.")
+        bool,
+        typer.Option("--thorough", help="Up to 800 worlds, T to 100,000, all that the paper leaves open."),
     ] = False,
     out: Out = Path("paper"),
     jobs: Jobs = None,
@@ -71,7 +70,7 @@ def paper(
 ) -> None:
     """Run what the paper shows and what its reviewers asked for; ends in DIR/report.html. Run again to resume."""
     from vbmle.experiments import finished
-    from vbmle.experiments.suites.paper import experiments
+    from vbmle.experiments.suites.paper import experiments, measured
 
     if quick and thorough:
         raise InputError("--quick and --thorough are both given; leave one out")
@@ -79,8 +78,10 @@ def paper(
     if _nothing_to_do(planned, out):
         _verdicts(out)
         return
-    failures = _records(planned, out, _home(jobs)) + _measured(planned[0], out, jobs)
-    _report(out, pictures=not quick)
+    failures = _records(planned, out, _home(jobs)) + _measured(
+        planned[0], measured(quick, thorough), out, jobs
+    )
+    _report(out, not quick, jobs)
     _verdicts(out)
     name_failures(failures)
     finished.note(out, planned)
@@ -125,7 +126,7 @@ def study(
     audits = suite.audits(sizes)
     say(f"comparing {sum(audit.steps for audit in audits)} steps with the certified maximum")
     failures += suite.run_audits(audits, out, _processes(jobs))
-    _report(out, pictures=not quick)
+    _report(out, not quick, jobs)
     print((page := write(out, audits)).read_text(encoding="utf-8"))
     say(f"see {page}")
     name_failures(failures)
@@ -145,7 +146,7 @@ def compare(
     failures = _records(suite.tuning(size), out / "tuning", _home(jobs))
     chosen = suite.choose(out / "tuning")
     failures += _records(suite.comparison(chosen, size), out, _home(jobs))
-    _report(out, pictures=not quick)
+    _report(out, not quick, jobs)
     print((page := write(out, chosen)).read_text(encoding="utf-8"))
     say(f"see {page}")
     name_failures(failures)
@@ -166,7 +167,7 @@ def league(
     if trials is not None:
         size = size._replace(trials=trials)
     failures = _records(suite.experiments(size), out, _home(jobs))
-    _report(out, pictures=not quick)
+    _report(out, not quick, jobs)
     try:
         page = write(out)
     except ValueError as error:  # every trial of some agent failed
@@ -337,31 +338,28 @@ def _records(experiments: Sequence[Experiment], out: Path, workers: Workers) -> 
     return [str(failure) for summary in summaries for failure in summary.failures]
 
 
-def _measured(experiment: Experiment, out: Path, jobs: int | None) -> list[str]:
-    """Measure the worlds that an experiment drew; returns what failed, one entry each."""
+def _measured(experiment: Experiment, most: Mapping[str, int], out: Path, jobs: int | None) -> list[str]:
+    """Measure the worlds that an experiment drew, so many of each; returns what failed, one entry each."""
     from vbmle.experiments import progress, world_measures
 
     with progress.watch() as watcher:
-        failures = world_measures.run(experiment, out, _home(jobs), watcher, MEASURED)
+        failures = world_measures.run(experiment, out, _home(jobs), watcher, most)
     return [str(failure) for failure in failures]
 
 
 def _verdicts(folder: Path) -> None:
     """What the records say about the paper's claims, a line each."""
-    from vbmle.report.deciding import sentence
-    from vbmle.report.verdicts import read
+    from vbmle.report.verdicts import lines
 
-    for verdict in read(folder):
-        print(f"{verdict.title}: {verdict.outcome}. {verdict.sentence}")
-    if decides := sentence(folder):
-        print(f"What decides: {decides}")
+    for line in lines(folder):
+        print(line)
 
 
-def _report(folder: Path, pictures: bool = True) -> None:
+def _report(folder: Path, pictures: bool = True, jobs: int | None = None) -> None:
     from vbmle.report import write
 
     try:
-        page = write(folder, pictures)
+        page = write(folder, pictures, _processes(jobs))
     except OSError as error:
         say(f"vbmle: cannot write the report in {folder} ({error.strerror or error}); the records are kept")
         raise typer.Exit(FAILED) from None

@@ -29,6 +29,8 @@ from vbmle.planning import planner
 REPORT_EVERY = 50
 """Steps between two calls of `progress`."""
 
+INT64 = np.dtype(np.int64)
+
 RECORDABLE = ("thetas", "distance", "trouble")
 """What `simulate` keeps only when it is asked to."""
 
@@ -141,13 +143,14 @@ def simulate(
     uniforms = _uniforms(seed, horizon + 1)
     loss = _loss(here)
     losses_in = {id(here): loss}
-    path = np.empty((3, horizon), dtype=np.int64)
+    states, actions, next_states = np.empty((3, horizon), dtype=np.int64)
     losses, seconds = np.empty(horizon), np.empty(horizon)
     kept: dict[str, list[Any]] = {name: [] for name in keep}
     state, masked = world.first_state(uniforms[0]), not world.mdp.allowed.all()
     for t in range(horizon):
-        if here is not world.at(t):
-            here = world.at(t)
+        now = world.at(t)
+        if here is not now:
+            here = now
             loss = losses_in[id(here)] = losses_in.get(id(here)) or _loss(here)
         start = perf_counter()
         action = agent.act(state)
@@ -165,11 +168,10 @@ def simulate(
         resumed = perf_counter()
         agent.observe(state, action, next_state)
         seconds[t] = perf_counter() - resumed + acted - start
-        path[:, t] = state, action, next_state
+        states[t], actions[t], next_states[t] = state, action, next_state
         state = next_state
         if progress and ((t + 1) % REPORT_EVERY == 0 or t + 1 == horizon):
             progress(t + 1)
-    states, actions, next_states = path
     extra = {name: np.array(values, dtype=np.float64) for name, values in kept.items()}
     return History(states, actions, next_states, np.cumsum(losses), seconds, **extra, world=world)
 
@@ -255,7 +257,8 @@ def _troubles(agent: Any) -> Callable[[], bool]:
     def look() -> bool:
         nonlocal seen
         before, seen = seen, getattr(agent, "decisions", 0)
-        return seen > before and agent.last is not None and agent.last.in_trouble
+        last = agent.last if seen > before else None
+        return last is not None and last.in_trouble
 
     return look
 
@@ -274,7 +277,10 @@ def _require_action(agent: Player, action: int, t: int, count: int) -> int:
 
 def _key(agent: Player) -> bytes:
     """The policy in force, in a form that can be looked up."""
-    policy = np.asarray(agent.policy)
+    policy = agent.policy
+    if type(policy) is np.ndarray and policy.dtype is INT64:  # the common case
+        return policy.tobytes()
+    policy = np.asarray(policy)
     if policy.dtype.kind not in "iu":
         raise ValueError(f"the policy of {type(agent).__name__} holds {policy.dtype}; it needs whole numbers")
     return policy.astype(np.int64, copy=False).tobytes()

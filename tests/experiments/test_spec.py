@@ -51,13 +51,13 @@ def test_specs_that_cannot_be_run_are_refused_in_one_line(changes: dict[str, obj
 
 
 def test_the_paper_experiment_is_the_papers():
-    """gamma = .9, lambda = 1, T = 500, 20 trials or more; (S, A) = (3,2), (5,4), (15,4); T = 2500 for distances."""
+    """gamma = .9, lambda = 1, T = 500, 20 trials or more of those that are compared; T = 2500 for distances."""
     full, quick = ({e.name: e for e in paper.experiments(quick=short)} for short in (False, True))
     assert list(full) == list(quick)
     own, brief = full["paper"], quick["paper"]
     assert own.horizon == 500
     assert own.stop is not None
-    assert own.stop.beside == 20
+    assert own.stop.beside == 10
     assert min(looks[0] for looks in own.stop.looks.values()) >= 20
     assert own.stop.reference == "VBMLE"
     assert own.stop.rivals == ("UCLK", "maximum likelihood", "VBMLE (log bias)", "PSRL")
@@ -97,7 +97,11 @@ def test_thorough_adds_what_the_paper_leaves_open():
         16,
         32,
     }
-    assert thorough["paper"].trials >= 1000
+    assert (usual["paper"].trials, thorough["paper"].trials) == (400, 800)
+    assert [e["paper"].stop is not None and e["paper"].stop.gives_up for e in (usual, thorough)] == [
+        True,
+        False,
+    ]
     one = [c for label, c in thorough["choices"].worlds.items() if "one world" in label]
     assert all("seed" in choice.settings for choice in one)
     assert len(one) == 6

@@ -141,6 +141,38 @@ def test_worlds_where_nobody_loses_decide_nothing():
     assert (found.outcome, found.decided) == ("open", 0)
 
 
+def test_a_world_is_left_where_comparisons_are_decided_or_hopeless():
+    rng = np.random.default_rng(0)
+    ours = rng.exponential(size=100)
+    losses = {
+        "ours": ours,
+        "worse": ours + 3.0 + rng.normal(0.0, 0.5, 100),
+        "alike": rng.exponential(size=100),
+        "near": ours + 0.3 + rng.normal(0.0, 2.0, 100),
+    }
+
+    def left(rivals: tuple[str, ...], most: int, gives_up: bool = True) -> bool:
+        rule = Stopping("ours", rivals, {"w": (100, most)}, gives_up=gives_up)
+        return stopping.settled(rule, "w", stopping.comparisons(rule, "w", losses))
+
+    assert left(("worse", "alike"), 2_000), "one is decided, the other hopeless"
+    assert not left(("worse", "alike"), 2_000, gives_up=False), "unless asked not to"
+    assert not left(("worse", "near"), 2_000), "2,000 worlds may decide it"
+    assert left(("worse", "near"), 110), "ten more worlds would not help"
+    assert not left(("alike",), 2_000_000), "it will be told that they are alike"
+
+
+def test_giving_up_says_nothing():
+    """What is left early is reported as open, as the interval has it."""
+    rng = np.random.default_rng(0)
+    ours, theirs = rng.exponential(size=100), rng.exponential(size=100)
+    found = stopping.compare(PAIR, ours, theirs, (100, 400))
+    assert found is not None
+    assert stopping.is_hopeless(found, 400)
+    assert (found.outcome, found.decided) == ("open", 0)
+    assert found.low < 0.0 < found.high
+
+
 # Runs
 
 RIVER = Choice("riverswim", {"length": 3})

@@ -21,8 +21,9 @@ def losses(count: int) -> Losses:
 
 def test_each_claim_has_a_card_with_its_verdict_and_an_interval_for_each_world(tmp_path: Path):
     results = made_up(losses(25), name="paper")
-    found = {card.key: card for card in claims.cards(tmp_path, [results])}
-    told = {f"claim-{verdict.claim}": verdict for verdict in verdicts.verdicts([results])}
+    given = verdicts.verdicts([results])
+    found = {card.key: card for card in claims.cards(tmp_path, [results], given)}
+    told = {f"claim-{verdict.claim}": verdict for verdict in given}
     assert list(found) == list(told)
     card = found["claim-regret"]
     assert (card.question, card.outcome) == ("Regret against UCLK", "holds")
@@ -45,4 +46,4 @@ def test_the_page_shows_them_and_writes_them_down(tmp_path: Path):
 
 
 def test_other_experiments_have_none(tmp_path: Path):
-    assert claims.cards(tmp_path, [made_up(losses(3), name="mine")]) == []
+    assert claims.cards(tmp_path, [made_up(losses(3), name="mine")], []) == []

@@ -13,6 +13,7 @@ from vbmle.experiments import world_measures
 from vbmle.experiments.compute import Workers
 from vbmle.experiments.progress import Lines
 from vbmle.experiments.spec import Choice, Experiment
+from vbmle.experiments.store import load
 from vbmle.report import deciding
 
 COUNT = 12
@@ -29,7 +30,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Records, and the measures of their worlds."""
     made = tmp_path_factory.mktemp("decides")
     filled(made, experiment())
-    assert world_measures.run(experiment(), made, Workers(1), Lines(io.StringIO()), most=100) == []
+    assert world_measures.run(experiment(), made, Workers(1), Lines(io.StringIO()), most={"(3,2)": 100}) == []
     return made
 
 
@@ -45,7 +46,7 @@ def test_every_world_that_was_drawn_is_measured(folder: Path):
 
 def test_what_is_measured_is_kept(folder: Path, monkeypatch: pytest.MonkeyPatch):
     said = io.StringIO()
-    world_measures.run(experiment(), folder, Workers(1), Lines(said), most=100)
+    world_measures.run(experiment(), folder, Workers(1), Lines(said), most={"(3,2)": 100})
     assert said.getvalue() == ""
     assert world_measures.read(folder, "other code") == {}
     (folder / "elsewhere").mkdir()
@@ -54,20 +55,20 @@ def test_what_is_measured_is_kept(folder: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_losses_stand_beside_their_worlds(folder: Path):
-    (found,) = deciding.worlds(folder)
+    (found,) = deciding.worlds(folder, load(folder))
     assert found.count == COUNT
     rows = world_measures.read(folder)
     expected = [rows["(3,2)", trial]["least_gap"] for trial in range(COUNT)]
     np.testing.assert_array_equal(found.measures["least_gap"], expected)
     assert list(found.losses) == list(deciding.AGENTS)
     assert len(deciding.table([found])) == len(deciding.MEASURES) * len(deciding.AGENTS)
-    assert f"At (3,2), over {COUNT} worlds, the loss of VBMLE goes most with" in deciding.sentence(folder)
+    assert f"At (3,2), over {COUNT} worlds, the loss of VBMLE goes most with" in deciding.sentence([found])
 
 
 def test_nothing_is_said_where_nothing_is_measured(tmp_path: Path):
     filled(tmp_path, experiment())
-    assert deciding.worlds(tmp_path) == []
-    assert deciding.sentence(tmp_path) == ""
+    assert deciding.worlds(tmp_path, load(tmp_path)) == []
+    assert deciding.sentence([]) == ""
 
 
 def test_the_sentence_says_where_optimists_are_fooled():

@@ -14,7 +14,7 @@ from vbmle.experiments.stopping import Stopping
 from vbmle.experiments.store import Record, Results
 from vbmle.report import ratios, verdicts
 from vbmle.report.headlines import headlines
-from vbmle.report.verdicts import Verdict, read, write
+from vbmle.report.verdicts import Verdict, lines, read, write
 
 NETWORK = Choice("random_network", {"states": 3, "actions": 2, "dimension": 2})
 FACTS = {"states": 3, "actions": 2, "dimension": 2}
@@ -189,8 +189,12 @@ def test_growth_gives_back_the_exponents_that_were_put_in(power: float, in_dimen
 def test_verdicts_are_kept_and_read_back(tmp_path: Path):
     found = verdicts.verdicts([paper({"VBMLE": draw(2.0, 0.5), "UCLK": draw(9.0, 6.0)}), far()])
     assert [verdict.claim for verdict in found] == ["regret", "spread", "time", "distance"]
-    path = write(tmp_path, found)
+    path = write(tmp_path, found, "It rains.")
     assert read(tmp_path) == found
+    told = lines(tmp_path)
+    assert told[0] == f"{found[0].title}: {found[0].outcome}. {found[0].sentence}"
+    assert told[-1] == "What decides: It rains."
+    assert len(told) == len(found) + 1
     assert "NaN" not in path.read_text()
     assert json.loads(path.read_text())["format"] == "vbmle-verdicts-1"
     assert read(tmp_path / "elsewhere") == []

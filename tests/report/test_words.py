@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from made_up import Losses, made_up, saved, worlds_of
 
+from vbmle.experiments import stopping
+from vbmle.experiments.stopping import Stopping
 from vbmle.experiments.store import Results
 from vbmle.report import (
     answers,
@@ -203,3 +205,16 @@ def test_agents_with_fewer_trials_are_judged_where_both_ran_and_with_too_few_not
         "worse": ("half", pytest.approx(11.0 / 4.5)),
         "half": ("half", 1.0),
     }
+
+
+def test_where_comparisons_decided_how_many_trials_there_are_marks_are_as_careful_as_they():
+    rng = np.random.default_rng(0)
+    ours, theirs = rng.exponential(size=60), rng.exponential(1.8, size=60)
+    losses: Losses = {("w", "ours"): list(ours), ("w", "theirs"): list(theirs)}
+    rule = Stopping("ours", ("theirs",), {"w": (30, 60)})
+    (usual,), (careful,) = worlds_of(losses), worlds_of(losses, stop=rule)
+    found = leaders.places(careful)["theirs"].behind
+    assert (found.value, found.low, found.high) == pytest.approx(stopping.paired(ours, theirs), rel=1e-12)
+    plain = leaders.places(usual)["theirs"]
+    assert plain.sure
+    assert found.low < plain.behind.low

@@ -58,6 +58,8 @@ def require_shape(name: str, array: NDArray[np.generic], shape: tuple[int, ...],
 
 def index(name: str, value: int, size: int) -> int:
     """`value` as an int in 0 .. size-1."""
+    if type(value) is int and 0 <= value < size:  # the common case, before kinds are told apart
+        return value
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):
         raise ValueError(f"{name} is {value!r}; it needs a whole number from 0 to {size - 1}")
     if not 0 <= value < size:

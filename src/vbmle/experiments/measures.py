@@ -13,6 +13,8 @@ it. Its lambda is 1, the paper's, for every agent, so that agents can be compare
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 from vbmle.common.validation import Floats, Ints
@@ -29,15 +31,22 @@ PER_DECADE = 50
 """Recorded steps in every power of ten, where they are spaced evenly on a log scale."""
 
 
+@lru_cache
 def every_step(horizon: int) -> Ints:
-    """1 .. horizon."""
-    return np.arange(1, horizon + 1)
+    """1 .. horizon, for reading: thousands of records share the array."""
+    return _for_reading(np.arange(1, horizon + 1))
 
 
+@lru_cache
 def log_spaced(horizon: int) -> Ints:
-    """Whole steps, about evenly spaced on a log scale, the first and the last among them."""
+    """Whole steps, about evenly spaced on a log scale, the first and the last among them; for reading."""
     powers = np.arange(0.0, np.log10(horizon), 1.0 / PER_DECADE)
-    return np.unique(np.append(np.round(10.0**powers).astype(np.int64), [1, horizon]))
+    return _for_reading(np.unique(np.append(np.round(10.0**powers).astype(np.int64), [1, horizon])))
+
+
+def _for_reading(steps: Ints) -> Ints:
+    steps.flags.writeable = False
+    return steps
 
 
 def facts(world: World) -> dict[str, float]:

@@ -79,7 +79,7 @@ def _enough(experiment: Experiment, world: str, losses: Losses, count: int) -> t
     assert stop is not None
     if stop.measure is None:
         found = look(experiment, world, losses, count)
-        return stopping.settled(stop, found), "; ".join(map(line, found))
+        return stopping.settled(stop, world, found), "; ".join(map(line, found))
     compared = {agent: losses.of(world, agent, count) for agent in (stop.reference, *stop.rivals)}
     chance = losses.of(world, stop.measure, min(count, experiment.budget(world, stop.measure)))
     stands = behind(stop.reference, compared, chance)

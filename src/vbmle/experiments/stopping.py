@@ -5,7 +5,10 @@ worlds. A comparison is decided at the first look whose interval of the mean dif
 
     excludes 0,  or is shorter than a tenth of the larger of the two mean losses,
 
-and a world is left when all its comparisons are decided, after N trials at the latest. Look k spends the error
+and a world is left when each of its comparisons is decided or hopeless, after N trials at the latest. Hopeless is one
+whose interval, were it to shrink like the root of n, would after N trials still contain 0 if the difference were twice
+what it is, and be twice as long as asked. Giving up decides nothing, so it can only make errors rarer; what it costs is
+a comparison now and then that N trials would have decided. Look k spends the error
 alpha_k = alpha ((n_k/N)^2 - (n_{k-1}/N)^2), and its interval has the level 1 - alpha_k. By the union bound all K
 intervals hold together with probability 1 - alpha, wherever the run stops, and so does what they have in common, which
 is what is reported (repeated confidence intervals, Jennison and Turnbull 1989; spending as by Lan and DeMets 1983).
@@ -53,6 +56,8 @@ class Stopping(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Trials of the agents that are not compared."""
     measure: str | None = None
     """The random policy, where a look asks how far the reference is behind the best (`vbmle.experiments.behind`)."""
+    gives_up: bool = True
+    """Whether hopeless comparisons are left open before the last look."""
 
     def check(self, name: str, worlds: Sequence[str], agents: Sequence[str]) -> None:
         """Refuse labels that are not there, and looks that do not increase."""
@@ -166,6 +171,18 @@ def comparisons(stop: Stopping, world: str, losses: Mapping[str, Floats]) -> lis
     return [comparison for comparison in found if comparison is not None]
 
 
-def settled(stop: Stopping, found: Sequence[Comparison]) -> bool:
-    """Every comparison of a world is decided."""
-    return sum(comparison.decided > 0 for comparison in found) == len(stop.rivals)
+def is_hopeless(found: Comparison, most: int) -> bool:
+    """Whether so many trials would hardly decide a comparison that is open."""
+    shrinks = math.sqrt(found.trials / most)
+    towards_zero = found.value - found.low if found.value > 0.0 else found.high - found.value
+    short = SHARE * max(found.mean, found.rival_mean)
+    return (
+        2.0 * abs(found.value) < shrinks * towards_zero and shrinks * (found.high - found.low) > 2.0 * short
+    )
+
+
+def settled(stop: Stopping, world: str, found: Sequence[Comparison]) -> bool:
+    """Whether no comparison of a world is worth another look."""
+    most = stop.looks[world][-1]
+    done = [one.decided > 0 or (stop.gives_up and is_hopeless(one, most)) for one in found]
+    return len(done) == len(stop.rivals) and all(done)

@@ -9,7 +9,7 @@ Rows that are there, and were made by the code of now, are kept.
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -47,7 +47,9 @@ def measures(world: World) -> Measures:
     return {**asdict(hardness(world)), "least_gap": least, **asdict(lure(world))}
 
 
-def run(experiment: Experiment, folder: Path, workers: Workers, watcher: Watcher, most: int) -> list[Failure]:
+def run(
+    experiment: Experiment, folder: Path, workers: Workers, watcher: Watcher, most: Mapping[str, int]
+) -> list[Failure]:
     """Measure the worlds that have records, at most so many of each label; returns what failed."""
     known, failures = read(folder, code_version()), []
     waiting = [trial for trial in _drawn(experiment, folder, most) if (trial.world, trial.index) not in known]
@@ -75,11 +77,11 @@ def measure(trial: Trial) -> Measures | Failure:
         return Failure(trial, f"{type(error).__name__}: {error}")
 
 
-def _drawn(experiment: Experiment, folder: Path, most: int) -> Iterator[Trial]:
+def _drawn(experiment: Experiment, folder: Path, most: Mapping[str, int]) -> Iterator[Trial]:
     """One trial for each world that was drawn and has a record of the first agent."""
     store, agent = Store(folder, experiment), next(iter(experiment.agents))
     for trial in experiment.all_trials():
-        if trial.agent == agent and trial.index < most and store.path(trial).exists():
+        if trial.agent == agent and trial.index < most[trial.world] and store.path(trial).exists():
             yield trial
 
 
@@ -96,12 +98,12 @@ def write(folder: Path, known: ByWorld) -> None:
 
 
 def read(folder: Path, code: str | None = None) -> ByWorld:
-    """What is kept that the code of now made, or another that is named; nothing where nothing can be read."""
+    """What is kept, of one version of the code where it is named; nothing where nothing can be read."""
     try:
         table = pl.read_parquet(folder / FILE, memory_map=False)
-        kept: Sequence[dict[str, object]] = table.filter(
-            pl.col("code") == (code or code_version())
-        ).to_dicts()
+        if code is not None:
+            table = table.filter(pl.col("code") == code)
+        kept: Sequence[dict[str, object]] = table.to_dicts()
         return {(str(row.pop("world")), int(str(row.pop("trial")))): _numbers(row) for row in kept}
     except UNREADABLE:
         return {}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -65,9 +67,13 @@ class World:
             validation.index("action", action, self.mdp.num_actions)
         pair = state * self.mdp.num_actions + action
         start, stop = self.mdp.transitions.indptr[pair], self.mdp.transitions.indptr[pair + 1]
-        cumulative = self._cumulative[start:stop]
-        i = cumulative.searchsorted(uniform * cumulative[-1], side="right")
-        return int(self.mdp.transitions.successor[start + i])
+        cumulative = self._cumulative
+        # bisect, not searchsorted: rows are short, and a call of NumPy costs more than the search
+        return int(
+            self.mdp.transitions.successor[
+                bisect_right(cumulative, uniform * cumulative[stop - 1], start, stop)
+            ]
+        )
 
     def __repr__(self) -> str:
         return f"World({self.mdp!r})"

@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 
-def write(folder: Path, pictures: bool = True) -> Path:
+def write(folder: Path, pictures: bool = True, jobs: int = 1) -> Path:
     """Make DIR/figures, DIR/tables and DIR/report.html from the records in DIR; returns the page.
 
     pictures : also draw PDF and PNG, which takes a second for each figure; CSV and LaTeX are always written.
+    jobs : the processes that draw, if there is enough to draw.
     """
     from itertools import groupby
 
@@ -31,14 +32,16 @@ def write(folder: Path, pictures: bool = True) -> Path:
     families = groupby(found, lambda results: texts.family(results.experiment.name))
     sections = [section.build(list(family)) for _, family in families]
     for made in sections:
-        exports.write(made.charts, made.tables, folder, looks, pictures)
         if made.tables:
             tables.show(made.tables[0].rows, tables.REGRET, f"{made.text.title}: regret")
-    across = [world for _, world in who_wins.worlds_of(sections)]
-    asked = [*claims.cards(folder, found), *([card] if (card := exploring.card(across)) else [])]
-    drawn = [who_wins.chart(sections), *(card.chart for card in asked)]
-    listed = [table for card in asked for table in card.tables]
-    exports.write([chart for chart in drawn if chart], listed, folder, looks, pictures)
-    if told := verdicts.verdicts(found):
-        verdicts.write(folder, told)
+    across, told = [world for _, world in who_wins.worlds_of(sections)], verdicts.verdicts(found)
+    asked = [*claims.cards(folder, found, told), *([card] if (card := exploring.card(across)) else [])]
+    charts = [chart for made in sections for chart in made.charts]
+    charts += [chart for chart in (who_wins.chart(sections), *(card.chart for card in asked)) if chart]
+    listed = [table for made in sections for table in made.tables]
+    listed += [table for card in asked for table in card.tables]
+    exports.write(charts, listed, folder, looks, jobs if pictures else 0)
+    if told:
+        decides = [card.answer for card in asked if card.key == "decides"]
+        verdicts.write(folder, told, *decides)
     return page.write(sections, looks, folder / "report.html", asked, pictures)

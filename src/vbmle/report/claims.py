@@ -21,9 +21,9 @@ SHOWN = ("optimistic_loss", "inverse_gaps", "likely_loss")
 """The measures of a world that are drawn."""
 
 
-def cards(folder: Path, results: Sequence[Results]) -> list[Card]:
-    """Those that the records are good for."""
-    found = [_claim(verdict) for verdict in verdicts.verdicts(results)]
+def cards(folder: Path, results: Sequence[Results], told: Sequence[Verdict]) -> list[Card]:
+    """Those that the records are good for; `told` are the verdicts on them."""
+    found = [_claim(verdict) for verdict in told]
     return [card for card in (*found, _decides(folder, results), _choices(results)) if card]
 
 
@@ -93,7 +93,7 @@ def _decides(folder: Path, results: Sequence[Results]) -> Card | None:
     rows = deciding.table(found)
     title = "Rank correlations of measures and losses"
     shown = _headings(rows) | {"correlation": "rank correlation"}
-    told = deciding.sentence(folder, results)
+    told = deciding.sentence(found)
     table = Table("decides", title, "", f"{title}. {told}", shown, rows)
     return Card("decides", "Which worlds make agents lose?", told, chart, tables=[table])
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from vbmle.common.validation import Floats
 from vbmle.experiments import world_measures
-from vbmle.experiments.store import Results, load
+from vbmle.experiments.store import Results
 from vbmle.report.comparisons import SAME_REGRET
 from vbmle.report.statistics import Interval
 from vbmle.report.tables import Row, text
@@ -59,10 +59,9 @@ class Worlds:
         return len(next(iter(self.losses.values())))
 
 
-def worlds(folder: Path, results: Sequence[Results] | None = None) -> list[Worlds]:
+def worlds(folder: Path, results: Sequence[Results]) -> list[Worlds]:
     """What is known of the paper's worlds: those that are measured and that all explained agents have met."""
-    found = load(folder) if results is None else results
-    own = [made for made in found if made.experiment.name == EXPERIMENT]
+    own = [made for made in results if made.experiment.name == EXPERIMENT]
     if not own:
         return []
     rows = world_measures.read(folder)
@@ -96,9 +95,8 @@ def table(found: Sequence[Worlds]) -> list[Row]:
     return rows
 
 
-def sentence(folder: Path, results: Sequence[Results] | None = None) -> str:
+def sentence(found: Sequence[Worlds]) -> str:
     """Which measure goes with the loss of each agent most, with its interval; "" where there is nothing to say."""
-    found = worlds(folder, results)
     if not found:
         return ""
     one = found[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -23,6 +23,9 @@ DPI = 160
 WIDTHS = (5.2, 8.0, 10.0)
 """Inches across, by the number of panels side by side."""
 
+PANEL = 2.7
+"""Inches down, of a panel with two axes."""
+
 WORLDS_ACROSS = 14
 """Worlds up to which they are the columns of a matrix."""
 
@@ -37,7 +40,7 @@ def write(chart: Chart, folder: Path, styles: Styles) -> None:
     """Draw a chart into a folder."""
     figure = draw(chart, styles)
     figure.draw_without_rendering()  # laid out once, not once more for each format
-    figure.set_layout_engine("none")
+    figure.set_layout_engine(None)
     figure.savefig(folder / f"{chart.stem}.png", dpi=DPI)
     figure.savefig(folder / f"{chart.stem}.pdf", metadata={"CreationDate": None})
 
@@ -47,12 +50,11 @@ def draw(chart: Chart, styles: Styles) -> Figure:
     from matplotlib.figure import Figure
 
     panels = chart.panels
-    across = min(len(panels), 3) if len(panels) != 4 else 2
-    down = math.ceil(len(panels) / across)
+    down, across = _grid(len(panels))
     width = WIDTHS[across - 1] if panels[0].form != "matrix" else _matrix_width(panels[0])
     tallest = max(_height(panel) for panel in panels)
     names = dict.fromkeys(line.name for p in panels for line in p.series if p.form in LEGENDS)
-    below = 0.25 * math.ceil(len(names) / _columns(width)) if len(names) > 1 else 0.0
+    below = _legend_height(len(names), width)
     figure = Figure(figsize=(width, down * tallest + below), layout="constrained")
     places = figure.subplots(down, across, squeeze=False).ravel()
     for axes, panel in zip(places, panels, strict=False):
@@ -61,6 +63,42 @@ def draw(chart: Chart, styles: Styles) -> Figure:
         axes.set_visible(False)
     _legend(figure)
     return figure
+
+
+def sheet(count: int, height: float = PANEL) -> tuple[Figure, list[Axes]]:
+    """A figure of so many empty panels, for what is drawn by hand; `finish` gives it the look of the others."""
+    from matplotlib.figure import Figure
+
+    down, across = _grid(count)
+    figure = Figure(figsize=(WIDTHS[across - 1], down * height), layout="constrained")
+    return figure, list(figure.subplots(down, across, squeeze=False).ravel()[:count])
+
+
+def finish(figure: Figure, path: str | Path) -> None:
+    """Frame the panels of a sheet, name its lines below it, and write it."""
+    for axes in figure.axes:
+        _frame(axes, "y")
+        axes.set_title(axes.get_title(), fontsize="medium")
+    names = {name for axes in figure.axes for name in axes.get_legend_handles_labels()[1]}
+    width, height = figure.get_size_inches()
+    figure.set_size_inches(width, height + _legend_height(len(names), width))
+    _legend(figure)
+    figure.savefig(path, dpi=DPI)
+
+
+def _grid(count: int) -> tuple[int, int]:
+    """Rows and columns of so many panels."""
+    across = min(count, 3) if count != 4 else 2
+    return math.ceil(count / across), across
+
+
+def _frame(axes: Axes, grid: Literal["x", "y"]) -> None:
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(axis=grid, alpha=0.25)
+
+
+def _legend_height(names: int, width: float) -> float:
+    return 0.25 * math.ceil(names / _columns(width)) if names > 1 else 0.0
 
 
 def _height(panel: Panel) -> float:
@@ -72,7 +110,7 @@ def _height(panel: Panel) -> float:
     if panel.form == "matrix":
         rows, columns = _sides(panel)
         return 0.4 + 0.28 * len(rows) + min(0.075 * max(map(len, columns)), 1.6)
-    return 2.7
+    return PANEL
 
 
 def _matrix_width(panel: Panel) -> float:
@@ -123,8 +161,7 @@ def _panel(axes: Axes, panel: Panel, styles: Styles) -> None:
         style = styles.get(line.agent, NOBODY)
         draw_one(axes, line, style, names.index(line.name) if in_rows else len(panel.series))
     axes.set(xlabel=panel.x_label, ylabel=panel.y_label)
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.grid(axis="x" if in_rows else "y", alpha=0.25)
+    _frame(axes, "x" if in_rows else "y")
     if in_rows:
         axes.set_yticks(range(len(names)), names, fontsize="small")
         axes.set_ylim(len(names) - 0.4, -0.6)

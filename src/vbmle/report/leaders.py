@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from vbmle.experiments import stopping
 from vbmle.experiments.behind import FLOOR
 from vbmle.report import statistics
 from vbmle.report.statistics import Interval
@@ -83,6 +84,10 @@ def _behind(world: WorldRuns, agent: str, leader: str) -> Interval:
     if agent == leader or not len(world.shared(agent, leader)):
         return Interval(0.0, np.nan, np.nan)
     lost, least = world.paired(agent, leader)
+    if (
+        world.sequential and len(lost) > 1
+    ):  # as careful as the comparisons that decided how many trials there are
+        return Interval(*stopping.paired(least, lost))
     return statistics.mean_interval(lost - least)
 
 

@@ -75,24 +75,34 @@ def verdicts(results: Sequence[Results]) -> list[Verdict]:
     return [verdict for verdict in made if verdict is not None]
 
 
-def write(folder: Path, found: Sequence[Verdict]) -> Path:
-    """DIR/verdicts.json; what is no number becomes null."""
+def write(folder: Path, found: Sequence[Verdict], decides: str = "") -> Path:
+    """DIR/verdicts.json, with the sentence on what decides; what is no number becomes null."""
     path = folder / FILE
     plain = [_without_nan(asdict(verdict)) for verdict in found]
+    kept = {"format": FORMAT, "verdicts": plain, "decides": decides}
     with whole_or_absent(path) as aside:
-        aside.write_text(json.dumps({"format": FORMAT, "verdicts": plain}, indent=1, ensure_ascii=False))
+        aside.write_text(json.dumps(kept, indent=1, ensure_ascii=False))
     return path
 
 
 def read(folder: Path) -> list[Verdict]:
     """What `write` kept; nothing where there is no file of this format."""
-    path = folder / FILE
-    kept = json.loads(path.read_text()) if path.exists() else {}
-    if kept.get("format") != FORMAT:
-        return []
-    found: list[dict[str, Any]] = kept["verdicts"]
+    found: list[dict[str, Any]] = _kept(folder).get("verdicts", [])
     numbers = ("estimate", "low", "high")
     return [Verdict(**verdict | {k: _number(verdict[k]) for k in numbers}) for verdict in found]
+
+
+def lines(folder: Path) -> list[str]:
+    """What `write` kept, a line for each claim and one for what decides."""
+    told = [f"{verdict.title}: {verdict.outcome}. {verdict.sentence}" for verdict in read(folder)]
+    decides = _kept(folder).get("decides", "")
+    return told + ([f"What decides: {decides}"] if decides else [])
+
+
+def _kept(folder: Path) -> dict[str, Any]:
+    path = folder / FILE
+    kept: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
+    return kept if kept.get("format") == FORMAT else {}
 
 
 def _number(value: float | None) -> float:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -14,6 +15,8 @@ from vbmle.common.validation import Floats, Ints
 from vbmle.experiments.spec import Choice, Experiment
 from vbmle.experiments.store import Record, Results
 from vbmle.report.statistics import Interval, mean_interval
+
+_STACKED: WeakKeyDictionary[Results, list[WorldRuns]] = WeakKeyDictionary()
 
 REFERENCES = ("Oracle", "Random")
 """Agents that are there to be measured by, not to win."""
@@ -90,6 +93,8 @@ class WorldRuns:
     """The smallest positive transition probability of the truth, the median over trials; 0 if not on record."""
     beside: Mapping[str, int] = field(default_factory=dict)
     """Trials of the agents that were not to have as many as the others."""
+    sequential: bool = False
+    """Whether comparisons decided how many trials there are."""
 
     def expected(self, agent: str) -> int:
         """How many trials of an agent there should be."""
@@ -122,7 +127,13 @@ class WorldRuns:
 
 
 def by_world(results: Results) -> list[WorldRuns]:
-    """The worlds that have records, in the order of the experiment."""
+    """The worlds that have records, in the order of the experiment; stacked once, however often it is asked."""
+    if results not in _STACKED:
+        _STACKED[results] = _by_world(results)
+    return list(_STACKED[results])
+
+
+def _by_world(results: Results) -> list[WorldRuns]:
     experiment, found = results.experiment, []
     cells: dict[tuple[str, str], list[Record]] = {}
     for record in results.records:
@@ -146,6 +157,7 @@ def by_world(results: Results) -> list[WorldRuns]:
                     references=references,
                     p_min=_p_min(every),
                     beside=_beside(experiment, world),
+                    sequential=experiment.stop is not None and experiment.stop.measure is None,
                 )
             )
     return found
@@ -175,10 +187,13 @@ def _p_min(records: Sequence[Record]) -> float:
 def _runs(records: Sequence[Record]) -> Runs:
     """Trials stacked: the columns and the steps that all of them have."""
     ordered = sorted(records, key=lambda record: record.trial.index)
-    steps = reduce(np.intersect1d, [record.steps for record in ordered])
+    recorded = [record.steps for record in ordered]
+    steps = reduce(np.intersect1d, {id(one): one for one in recorded}.values())  # most are one array
+    rows = [np.searchsorted(one, steps) for one in recorded]
     names = [name for name in ordered[0].columns if all(name in record.columns for record in ordered)]
     columns = {
-        name: np.stack([r.columns[name][np.searchsorted(r.steps, steps)] for r in ordered]) for name in names
+        name: np.stack([record.columns[name][row] for record, row in zip(ordered, rows, strict=True)])
+        for name in names
     }
     return Runs(np.array([record.trial.index for record in ordered]), steps, columns)
 

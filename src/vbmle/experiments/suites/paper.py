@@ -2,7 +2,7 @@
 
     paper        Figures 1a, 1b and that of the appendix, Table 1 and the table of standard deviations: freshly drawn
                  random networks at three sizes, 500 steps. As many worlds as it takes to tell VBMLE from UCLK, maximum
-                 likelihood, its log bias and PSRL, up to a budget (`vbmle.experiments.stopping`); 20 worlds for the
+                 likelihood, its log bias and PSRL, up to a budget (`vbmle.experiments.stopping`); fewer for the
                  agents beside them. UCLK plans in every step, as the paper ran it.
     distance     Figures 2a and 2b: how far theta_t and the maximum-likelihood estimate are from the truth, 2500 steps.
     growth...    regret against T and d (`vbmle.experiments.suites.paper_growth`).
@@ -70,6 +70,7 @@ SEARCHES = {
 }
 
 Looks = tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]
+Counts = tuple[int, int, int]
 
 
 class Size(NamedTuple):
@@ -77,6 +78,8 @@ class Size(NamedTuple):
 
     looks: Looks
     """By size of the world: after how many worlds comparisons are looked at."""
+    measured: Counts
+    """By size of the world: how many are measured, to say what decides; one of the largest takes a second."""
     beside: int
     steps: int
     long_trials: int
@@ -86,14 +89,17 @@ class Size(NamedTuple):
     cost_steps: int
     cost_states: tuple[int, ...]
     growth: GrowthSize
+    gives_up: bool = True
+    """Whether a size is left when its comparisons are decided or hopeless, not only when all are decided."""
     choices: int = 0
     """Trials of what the paper leaves open; 0: not run."""
 
 
-QUICK = Size(((4,), (4,), (2,)), 2, 60, 2, 100, 2, 40, 10, (5, 15, 45), paper_growth.QUICK)
+QUICK = Size(((4,), (4,), (2,)), (4, 4, 2), 2, 60, 2, 100, 2, 40, 10, (5, 15, 45), paper_growth.QUICK)
 FULL = Size(
-    looks=((100, 200, 400, 800), (100, 200, 400, 800), (100,)),
-    beside=20,
+    looks=((100, 200, 400), (100, 200, 400), (100,)),
+    measured=(400, 200, 0),
+    beside=10,
     steps=500,
     long_trials=20,
     long=2500,
@@ -104,11 +110,14 @@ FULL = Size(
     growth=paper_growth.FULL,
 )
 THOROUGH = FULL._replace(
-    looks=((100, 200, 400, 800, 1600, 3200), (100, 200, 400, 800, 1600, 3200), (100, 200, 400)),
-    long_trials=200,
+    looks=((100, 200, 400, 800), (100, 200, 400, 800), (100,)),
+    gives_up=False,
+    measured=(800, 800, 100),
+    beside=20,
+    long_trials=40,
     other_trials=20,
     growth=paper_growth.THOROUGH,
-    choices=100,
+    choices=40,
 )
 
 
@@ -116,7 +125,7 @@ def experiments(
     quick: bool = False, trials: int | None = None, horizon: int | None = None, thorough: bool = False
 ) -> list[Experiment]:
     """Everything; `quick` is a smaller look at the same. `trials` and `horizon`, where given, hold for all."""
-    size = QUICK if quick else THOROUGH if thorough else FULL
+    size = _size(quick, thorough)
     found = [
         _headlines(size),
         _distance(size),
@@ -132,6 +141,15 @@ def experiments(
     if trials is not None:
         found[0] = msgspec.structs.replace(found[0], stop=None)  # the user decides
     return [msgspec.structs.replace(experiment, **changes) for experiment in found]
+
+
+def measured(quick: bool = False, thorough: bool = False) -> dict[str, int]:
+    """How many worlds of each size are measured."""
+    return dict(zip(SIZES, _size(quick, thorough).measured, strict=True))
+
+
+def _size(quick: bool, thorough: bool) -> Size:
+    return QUICK if quick else THOROUGH if thorough else FULL
 
 
 def _experiment(
@@ -154,7 +172,7 @@ def _headlines(size: Size) -> Experiment:
         trials=max(max(found) for found in looks.values()),
         horizon=size.steps,
         record=Recording(steps="log"),
-        stop=Stopping(VBMLE, COMPARED, looks, beside=size.beside),
+        stop=Stopping(VBMLE, COMPARED, looks, size.beside, gives_up=size.gives_up),
     )
 
 

@@ -33,8 +33,8 @@ class GrowthSize(NamedTuple):
 
 
 QUICK = GrowthSize(2, 400, 2, 60, 2, 100)
-FULL = GrowthSize(40, 20_000, 20, 2_000, 20, 2_000)
-THOROUGH = GrowthSize(200, 100_000, 200, 5_000, 200, 10_000)
+FULL = GrowthSize(20, 20_000, 20, 2_000, 20, 2_000)
+THOROUGH = GrowthSize(40, 100_000, 40, 5_000, 40, 10_000)
 
 
 def hypercube(dimension: int = 4) -> Choice:

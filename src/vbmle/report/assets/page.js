@@ -105,6 +105,12 @@
     where();
   }
 
+  /* On a phone the figures of cards are folded away, so that the answers stand together. */
+  const narrow = window.matchMedia("(max-width: 45rem)");
+  function fold() {
+    all(".shown").forEach((part) => { part.open = !narrow.matches; });
+  }
+
   /* Tables */
   function sortBy(table, column, down) {
     const body = table.tBodies[0];
@@ -176,9 +182,11 @@
   all("table.sortable").forEach(sortable);
   all(".copy").forEach(copying);
   all("details").forEach((part) => part.addEventListener("toggle", () => { if (part.open) figures.start(); }));
+  narrow.addEventListener("change", fold);
   window.addEventListener("hashchange", unfold);
   window.addEventListener("scroll", where, { passive: true });
   window.addEventListener("resize", where);
+  fold();
   figures.start();
   where();
   unfold();
