@@ -20,7 +20,7 @@ from vbmle.estimation.starts import Starts
 from vbmle.testing import example_models
 from vbmle.worlds import random_network, riverswim
 
-HEADER = Path(__file__).parents[2] / "core" / "include" / "vbmle.h"
+HEADER = Path(__file__).parents[2] / "core" / "include" / "vbmle" / "library.h"
 EXAMPLES = example_models()
 NETWORK = random_network(4, 2, 3, seed=0)
 

@@ -35,6 +35,10 @@ Outcome outcome(const State& state, const Workspace& work, Status status) {
     return {state.f, work.residual, work.gap, status, state.iteration, false};
 }
 
+Outcome given_up(const State& state, const Workspace& work) {
+    return {state.f, work.residual, work.gap, Status::stalled, state.iteration, true};
+}
+
 // Whether an observed transition is all but impossible at p. At a maximum n_i/p_i is of the order of all counts and the
 // bias together; far above, steps would only double p_i each time.
 bool too_steep(const Problem& problem, const double* p) {
@@ -175,8 +179,9 @@ bool is_next_to(const double* a, const double* b, Index n) {
     return true;
 }
 
-// Whether the climb is on its way to what is known, or to less. `noise` is what f may be off.
-bool is_hopeless(const State& state, const Point& at, const Known& known, double noise) {
+// Whether the climb is on its way to what is known, or to less.
+bool is_hopeless(const Problem& problem, const State& state, const Point& at, const Workspace& work, const Known& known) {
+    const double noise = problem.objective.bias * work.precision;  // what f may be off
     for (Index k = 0; k < known.count; ++k) {
         const double best = known.objective(k);
         if (state.f + kHope * state.rise < best) return true;
@@ -207,9 +212,7 @@ Outcome climb(const Problem& problem, Point& at, Workspace& work, const Known& k
     if (work.residual <= work.target && is_exact(problem, at, work, state)) return outcome(state, work, Status::converged);
     for (; state.iteration < kMostIterations; ++state.iteration) {
         find_step(problem, at, work, state);
-        if (is_hopeless(state, at, known, problem.objective.bias * work.precision)) {
-            return {state.f, work.residual, work.gap, Status::stalled, state.iteration, true};
-        }
+        if (is_hopeless(problem, state, at, work, known)) return given_up(state, work);
         if (Status status; finished(state, work, status)) {
             if (is_exact(problem, at, work, state)) return outcome(state, work, status);
             continue;
