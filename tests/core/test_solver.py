@@ -72,6 +72,27 @@ def test_where_sweeps_end_exact_newton_steps_win_nothing(bias: float, method: st
         np.testing.assert_allclose(exact.views["V"][0], swept.views["V"][0], rtol=0.0, atol=1e-6)
 
 
+def test_a_climb_to_what_is_known_is_given_up():
+    """Next to a maximum at hand: before values are exact. Alone, the same start is climbed to the end."""
+    world = random_network(12, 3, 9, seed=0)
+    objective = make_objective(draw(world, 60, np.random.default_rng(0)).core, ridge=1.0, bias=5.0, state=0)
+    known, alone = started(world, False), started(world, False)
+    known.climb(objective)
+    top = known.views["theta"][0].copy()
+    near = top + 1e-6 * (np.full(9, top.mean()) - top)
+    before = known.views["result"][0].copy()
+    known.add_start(objective, near)
+    assert STATUSES[known.views["status"][-1]] == "stalled"
+    assert known.views["iterations"][-1] == 0
+    assert known.size == 1
+    np.testing.assert_array_equal(known.views["result"][0], before)
+    alone.stand_at(near)
+    alone.climb(objective)
+    assert status(alone) == "converged"
+    assert alone.views["iterations"][0] > 0
+    np.testing.assert_allclose(alone.views["theta"][0], top, rtol=0.0, atol=1e-6)
+
+
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_converged(name: str):
     world = EXAMPLES[name]

@@ -106,6 +106,7 @@ typedef struct vb_part_program {
     const double* before_B; /* (n, n) of a program with the same facets that is solved first, and whose frame serves this
                              * one; null for none */
     const double* before_g; /* (n,) of that program */
+    int64_t turns;          /* at the end: how many facets this program added on its way */
 } vb_part_program;
 
 /* VB_OK, VB_NOT_CONVEX, VB_INFEASIBLE, or VB_OUT_OF_ITERATIONS. */
