@@ -1,4 +1,4 @@
-"""The API page has every public name and no other, and formulas are set as mathematics."""
+"""The API page has every public name and no other, and mathematics is set as mathematics."""
 
 from __future__ import annotations
 
@@ -9,6 +9,19 @@ from typing import Any
 
 API_PAGE = Path(__file__).with_name("api.md")
 FORMULA = re.compile(r"^\$\$\n(.+?)\n\$\$$", re.MULTILINE | re.DOTALL)
+
+VERBATIM = re.compile(
+    r"(^```.*?^```$|`[^`\n]*`|^:::.*?$|<math.*?</math>|\]\([^)\s]*\)|<[a-z/!][^<>]*>)",
+    re.MULTILINE | re.DOTALL,
+)
+"""What is left as it is: code, names to document, formulas, the targets of links, and tags."""
+
+GROUP = r"\{[^{}]+\}"
+SYMBOL = re.compile(
+    rf"(?<![\w\\])(?P<letter>[^\W\d_][\u0300-\u036f]?'?)_(?P<low>{GROUP}|[A-Za-z0-9\u0391-\u03c9]+[*']?)"
+    rf"|(?P<base>(?<![\w\\])(?:log|[^\W\d_]'?)|(?<=[\d)>]))\^(?P<high>{GROUP}|\([^()]+\)|[-\N{{MINUS SIGN}}]?\d*\.?\w+)"
+)
+"""A letter with an index, or something with a power, as in p_min, A_t^{-1} or log^2."""
 
 
 def public_names() -> set[str]:
@@ -50,9 +63,22 @@ def set_formulas(markdown: str) -> str:
     return FORMULA.sub(lambda found: f"<p>{convert(found[1], display='block')}</p>", markdown)
 
 
+def set_symbols(markdown: str) -> str:
+    """Indices and powers in running text, written as in p_min or A_t^{-1}, below and above the line."""
+
+    def typeset(found: re.Match[str]) -> str:
+        text = (found["low"] or found["high"]).strip("{}()").replace("<", "&lt;")
+        return f"{found['letter']}<sub>{text}</sub>" if found["low"] else f"{found['base']}<sup>{text}</sup>"
+
+    parts = VERBATIM.split(markdown)
+    for _ in ("an index", "the power of what has one"):
+        parts[::2] = [SYMBOL.sub(typeset, text) for text in parts[::2]]
+    return "".join(parts)
+
+
 def on_page_markdown(markdown: str, **_: Any) -> str:
     """Called by mkdocs for the text of every page."""
-    return set_formulas(markdown)
+    return set_symbols(set_formulas(markdown))
 
 
 def on_pre_build(config: Any) -> None:

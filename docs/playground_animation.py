@@ -13,12 +13,12 @@ import tempfile
 from pathlib import Path
 
 from PIL import Image
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import FloatRect, Page, ViewportSize, sync_playwright
 
 from vbmle.play import write
 
 CHROMIUM = "/usr/bin/chromium"
-WINDOW = {"width": 1366, "height": 768}
+WINDOW: ViewportSize = {"width": 1366, "height": 768}
 SHOWN = 960
 """Pixels across the animation."""
 
@@ -35,7 +35,7 @@ def main(out: Path) -> None:
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         path = write(Path(folder) / "playground.html")
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        page = browser.new_page(viewport=WINDOW)  # type: ignore[arg-type]
+        page = browser.new_page(viewport=WINDOW)
         page.goto(path.as_uri() + ADDRESS)
         page.add_style_tag(content=HIDE)
         frames = [_frame(page, step) for step in STEPS]
@@ -66,8 +66,8 @@ def _frame(page: Page, step: int) -> Image.Image:
     page.wait_for_timeout(80)
     below = page.locator("#sentence").bounding_box()
     assert below
-    clip = {"x": 0, "y": 0, "width": WINDOW["width"], "height": below["y"] + 56}
-    shot = Image.open(io.BytesIO(page.screenshot(clip=clip))).convert("RGB")  # type: ignore[arg-type]
+    clip: FloatRect = {"x": 0, "y": 0, "width": WINDOW["width"], "height": below["y"] + 56}
+    shot = Image.open(io.BytesIO(page.screenshot(clip=clip))).convert("RGB")
     return shot.resize((SHOWN, SHOWN * shot.height // shot.width), Image.Resampling.LANCZOS)
 
 

@@ -10,4 +10,4 @@ def on_post_build(config: Any) -> None:
     """Called by mkdocs after it has built."""
     from vbmle.play import write
 
-    write(Path(config["site_dir"]) / "playground.html")
+    write(Path(config["site_dir"]) / "playground-page.html")

@@ -45,7 +45,7 @@ def write_table(path: Path) -> None:
 
 
 def read_model(path: Path, euros: np.ndarray = EUROS) -> vbmle.LinearMixtureMDP:
-    """The table as a model, by name; rows that were rounded are mended, and that is said."""
+    """The table as a model, by name; a warning says that rounded rows were mended."""
     models = vbmle.models_from_table(path, states=STOCK, actions=MOVES)
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
@@ -78,7 +78,7 @@ def main(folder: Path) -> None:
         print(f"   {name}: between {low:.2f} and {high:.2f} of the hours")
     print("   with an empty depot:", agent.act("empty"), "- with a full one:", agent.act("full"))
 
-    print("\n2. Spring: the mix changes after 400 hours, and the agent starts anew")
+    print("\n2. Spring: the mix changes after 400 hours, and the agent starts over")
     year = vbmle.DriftingWorld(mdp, [(0, winter.theta), (400, [0.1, 0.9])])
     history = vbmle.simulate(agent, year, 900, seed=1)
     print(
@@ -97,7 +97,7 @@ def main(folder: Path) -> None:
         f"   it is counted, and has a chance of {chance:.4f} from now on; act goes on: {agent.act('empty')}"
     )
 
-    print("\n4. A truth that is no mix of the models: a new charger, twice as slow")
+    print("\n4. A truth that is not a mix of the models: a new charger, twice as slow")
     slow = 0.5 * hours(0.4) + 0.5 * hours(0.4)[:, [0, 0, 1]]
     watcher = vbmle.MaximumLikelihood(mdp)
     for made in range(1, 41):

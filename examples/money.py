@@ -19,7 +19,7 @@ NO_PICTURE = ""  # what stands for FILE.png where it is left out
 
 
 def agents(mdp):
-    """What one would do otherwise, and VBMLE with its two schedules."""
+    """What you would do without it, and VBMLE with its two schedules."""
     average = np.full(mdp.dimension, 1.0 / mdp.dimension)
     return {
         "plan for the average model": vbmle.Oracle(mdp, average),
@@ -98,7 +98,7 @@ def picture(word):
 
 
 def arguments(about, trials, steps):
-    """[FILE.png] [TRIALS] [STEPS] of the command line; a number in the first place means that there is no file."""
+    """[FILE.png] [TRIALS] [STEPS] of the command line; a number first means that there is no file."""
     parser = argparse.ArgumentParser(
         description=f"{about.splitlines()[0]} Prints the euros that each agent lost against one that knows the truth."
     )

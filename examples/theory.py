@@ -197,7 +197,7 @@ def measure_sets(simplex: Simplex, trials: int, steps: int) -> None:
 
 
 def measure_coverage(world: vbmle.World, trials: int, steps: int) -> None:
-    """How often theta* is ever outside, whenever one looks."""
+    """How often theta* is ever outside, at any time."""
     lost = np.zeros(2)
     for seed in range(trials):
         history, watch = run(world, steps, seed), theory.Prequential(world.mdp)
@@ -298,7 +298,7 @@ def main(directory: str = "theory", trials: int = 100, steps: int = 2500) -> Non
     world = small_world()
     simplex = Simplex(world, fineness=70 if steps > 100 else 10)
     draw_bounds(world, trials, steps, out / "theory-bounds.png")
-    # Few steps and many runs: later, the mean of the ratio is made by runs too rare to meet.
+    # Few steps and many runs: later on, the mean of the ratio comes from runs too rare to meet.
     draw_martingales(world, 25 * trials, min(steps, 20), out / "theory-martingales.png")
     draw_sets(simplex, steps, out / "theory-sets.png")
     measure_sets(simplex, trials, steps)

@@ -1,15 +1,18 @@
 """Random and nasty problems for the value-biased maximiser, and an independent judge of its answers.
 
-`python tests/fuzz.py 100000` runs that many; the test suite runs a few thousand.
+`python tests/fuzz.py 100000` makes that many calls, in all cores; the test suite makes a few thousand. Model k is the
+same in every run: `python tests/fuzz.py --only k` makes its calls again.
 """
 
 from __future__ import annotations
 
+import argparse
 import sys
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
+from crowd import limited, spread
 from problems import dense, optimality
 
 import vbmle
@@ -20,6 +23,7 @@ PROMISED = 1e-7  # relative KKT residual of an answer that calls itself converge
 JUDGED = 10 * PROMISED  # the judge scales rows and multipliers its own way
 INSIDE = 1e-9
 CALLS_PER_MODEL = 25
+CHUNK = 20  # models that a process makes at a time
 
 
 @dataclass
@@ -29,6 +33,18 @@ class Tally:
     calls: int = 0
     converged: int = 0
     worst: float = 0.0  # KKT residual, judged independently, among answers called converged
+    broken: list[str] = field(default_factory=list)
+
+    def add(self, other: Tally) -> None:
+        """Count these too."""
+        self.calls += other.calls
+        self.converged += other.converged
+        self.worst = max(self.worst, other.worst)
+        self.broken += other.broken
+
+    def __str__(self) -> str:
+        counts = f"{self.calls} calls, {self.converged} converged, worst residual of those {self.worst:.2g}"
+        return f"{counts}, {len(self.broken)} broken"
 
 
 def random_model(rng: np.random.Generator) -> LinearMixtureMDP:
@@ -77,7 +93,7 @@ def random_counts(mdp: LinearMixtureMDP, rng: np.random.Generator) -> Transition
     possible = np.nonzero(mdp.transitions.probabilities(mdp.polytope.interior) > 1e-9)[0]
     chosen = rng.choice(possible, size=int(rng.integers(0, min(12, len(possible)) + 1)), replace=False)
     for i in chosen:
-        row = int(mdp.transitions.row_of[i])
+        row = int(mdp.transitions.pair_of[i])
         state, action = divmod(row, mdp.num_actions)
         counts.add(state, action, int(mdp.transitions.successor[i]), int(10 ** rng.uniform(0, 4)))
     return counts
@@ -106,8 +122,8 @@ def gradient(
         gain = mdp.discount * vbmle.evaluate(mdp, np.asarray(est.theta), est.policy)[rows.successor]
         if len(mdp.transition_reward):
             gain = gain + mdp.transition_reward
-        on_policy = np.isin(rows.row_of, played)
-        weight[on_policy] += bias * (w[rows.row_of // mdp.num_actions] * gain)[on_policy]
+        on_policy = np.isin(rows.pair_of, played)
+        weight[on_policy] += bias * (w[rows.pair_of // mdp.num_actions] * gain)[on_policy]
     return phi.T @ weight - ridge * est.theta
 
 
@@ -145,23 +161,51 @@ def judge(mdp: LinearMixtureMDP, counts: TransitionCounts, rng: np.random.Genera
         tally.worst = max(tally.worst, relative)
 
 
-def fuzz(calls: int, seed: int) -> Tally:
-    """That many calls; AssertionError with the seed of the model where one breaks a promise."""
-    tally, k = Tally(), 0
-    while tally.calls < calls:
-        rng = np.random.default_rng([seed, k])
+def fuzz(models: range, seed: int) -> Tally:
+    """The calls of some models, by their numbers; of each, up to the first that breaks a promise."""
+    tally = Tally()
+    for k in models:
+        rng, case = np.random.default_rng([seed, k]), f"model {k} of seed {seed}"
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # of models that are nearly equal
             mdp = random_model(rng)
-        for _ in range(CALLS_PER_MODEL):
+        for call in range(CALLS_PER_MODEL):
             try:
-                judge(mdp, random_counts(mdp, rng), rng, tally)
+                with limited(f"{case}, call {call}"):
+                    judge(mdp, random_counts(mdp, rng), rng, tally)
             except Exception as error:
-                raise AssertionError(f"model [{seed}, {k}], {mdp!r}: {error!r}") from error
-        k += 1
+                tally.broken.append(f"{case}, call {call}, {mdp!r}: {error!r}")
+                break
     return tally
 
 
+def some(task: tuple[range, int]) -> Tally:
+    return fuzz(*task)
+
+
+def main(calls: int, seed: int, processes: int | None) -> Tally:
+    """So many calls; what breaks a promise is printed at once."""
+    models = -(-calls // CALLS_PER_MODEL)
+    tasks = [(range(k, min(models, k + CHUNK)), seed) for k in range(0, models, CHUNK)]
+    total = Tally()
+    for tally in spread(some, tasks, "solves", processes):
+        total.add(tally)
+        for line in tally.broken:
+            print(line[:400], flush=True)
+    return total
+
+
 if __name__ == "__main__":
-    result = fuzz(int(sys.argv[1]), seed=int(sys.argv[2]) if len(sys.argv) > 2 else 0)
-    print(f"{result.calls} calls, {result.converged} converged, worst residual of those {result.worst:.2g}")
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("calls", type=int, nargs="?", default=1000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--jobs", type=int, help="processes; by default all cores")
+    parser.add_argument("--only", type=int, help="the number of one model whose calls are made again")
+    given = parser.parse_args()
+    if given.only is None:
+        found = main(given.calls, given.seed, given.jobs)
+    else:
+        found = fuzz(range(given.only, given.only + 1), given.seed)
+        print(*found.broken, sep="\n")
+    print(found)
+    sys.exit(bool(found.broken))

@@ -1,16 +1,17 @@
 """Extremes with an independent judge: counts of 1e12, gamma of .99999, rewards of 1e-12 and 1e12, probabilities of
 1e-300, base models 1e-9 apart, d = 1, S = 1, A = 1, a feasible set that is a point.
 
-`python tests/fuzz_extremes.py 10000` judges that many models; the test suite judges a few dozen. Plans are judged in
-rational numbers, which do not round: the floats that the model was told are rationals, every policy is tried, and its
-value is solved for by elimination. Solves are judged by `fuzz.judge`.
+`python tests/fuzz_extremes.py 10000` judges that many models, in all cores; the test suite judges a few dozen. Model k
+is the same in every run: `python tests/fuzz_extremes.py --only k` judges it again. Plans are judged in rational
+numbers, which do not round: the floats that the model was told are rationals, every policy is tried, and its value is
+solved for by elimination. Solves are judged by `fuzz.judge`.
 """
 
 from __future__ import annotations
 
+import argparse
 import sys
 import warnings
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import product
@@ -18,6 +19,7 @@ from typing import Any
 
 import mpmath
 import numpy as np
+from crowd import limited, spread
 from fuzz import CALLS_PER_MODEL, Tally, judge
 
 import vbmle
@@ -29,6 +31,7 @@ DISCOUNTS = (0.01, 0.9, 0.999, 0.99999)
 SCALES = (1.0, 1e-12, 1e12)
 TINY = (1e-300, 1e-13, 9e-13, 1e-11, 1e-6)
 APART = 1e-9
+CHUNK = 10  # models that a process judges at a time
 
 
 @dataclass(frozen=True)
@@ -143,6 +146,23 @@ class Found:
     solves: Tally = field(default_factory=Tally)
     largest_count: int = 0
     gaps: int = 0
+    broken: list[str] = field(default_factory=list)
+
+    def add(self, other: Found) -> None:
+        """Count these too."""
+        self.models += other.models
+        self.plans += other.plans
+        self.unconverged += other.unconverged
+        self.tightest = max(self.tightest, other.tightest)
+        self.solves.add(other.solves)
+        self.largest_count = max(self.largest_count, other.largest_count)
+        self.gaps += other.gaps
+        self.broken += other.broken
+
+    def __str__(self) -> str:
+        plans = f"{self.plans} plans, {self.unconverged} of them not to the tolerance"
+        gaps = f"{self.gaps} gaps that hold, counts up to {self.largest_count:.3g}"
+        return f"{self.models} models, {plans}, {self.solves.calls} solves, {gaps}, {len(self.broken)} broken"
 
 
 def judge_plan(extreme: Extreme, theta: np.ndarray, found: Found) -> None:
@@ -165,7 +185,7 @@ def extreme_counts(mdp: LinearMixtureMDP, rng: np.random.Generator) -> Transitio
     counts = TransitionCounts(mdp)
     possible = np.nonzero(mdp.transitions.probabilities(mdp.polytope.interior) > 1e-9)[0]
     for i in rng.choice(possible, size=int(rng.integers(0, len(possible) + 1)), replace=False):
-        state, action = divmod(int(mdp.transitions.row_of[i]), mdp.num_actions)
+        state, action = divmod(int(mdp.transitions.pair_of[i]), mdp.num_actions)
         counts.add(state, action, int(mdp.transitions.successor[i]), int(10 ** rng.uniform(0, 12)))
     return counts
 
@@ -174,7 +194,7 @@ def highest(extreme: Extreme, counts: TransitionCounts, ridge: float) -> Any:
     """The largest ridged log-likelihood of two base models, in 50 digits: it is concave in the weight of the second."""
     mdp, rows = extreme.mdp, extreme.mdp.transitions
     tables = [model.reshape(-1, mdp.num_states) for model in extreme.models]
-    first, second = (table[rows.row_of, rows.successor].tolist() for table in tables)
+    first, second = (table[rows.pair_of, rows.successor].tolist() for table in tables)
     ends = [(mpmath.mpf(p), mpmath.mpf(q) - mpmath.mpf(p)) for p, q in zip(first, second, strict=True)]
     low = max([-p / slope for p, slope in ends if slope > 0], default=mpmath.mpf(0))
     high = min([-p / slope for p, slope in ends if slope < 0], default=mpmath.mpf(1))
@@ -224,22 +244,46 @@ def judge_model(extreme: Extreme, rng: np.random.Generator, found: Found) -> Non
     found.models += 1
 
 
-def fuzz(count: int, seed: int) -> Iterator[tuple[str, Any]]:
-    """Each model that breaks a promise, with what broke; at the end, how they all fared."""
+def fuzz(models: range, seed: int) -> Found:
+    """Some models, by their numbers, and what of each breaks a promise."""
     found = Found()
-    for k in range(count):
-        rng = np.random.default_rng([seed, k])
+    for k in models:
+        rng, case = np.random.default_rng([seed, k]), f"model {k} of seed {seed}"
         extreme = draw(rng)
         try:
-            judge_model(extreme, rng, found)
+            with limited(case):
+                judge_model(extreme, rng, found)
         except Exception as error:
-            yield f"model [{seed}, {k}], {extreme.told}", error
-    yield "", found
+            found.broken.append(f"{case}, {extreme.told}: {error!r}")
+    return found
+
+
+def some(task: tuple[range, int]) -> Found:
+    return fuzz(*task)
+
+
+def main(models: int, seed: int, processes: int | None) -> Found:
+    """So many models; what breaks a promise is printed at once."""
+    tasks = [(range(k, min(models, k + CHUNK)), seed) for k in range(0, models, CHUNK)]
+    total = Found()
+    for found in spread(some, tasks, "extremes", processes):
+        total.add(found)
+        for line in found.broken:
+            print(line[:400], flush=True)
+    return total
 
 
 if __name__ == "__main__":
-    *broken, (_, total) = fuzz(int(sys.argv[1]), seed=int(sys.argv[2]) if len(sys.argv) > 2 else 0)
-    for what, error in broken[:20]:
-        print(f"{what}: {error!r}"[:400])
-    print(total, f"{len(broken)} broken")
-    sys.exit(len(broken) > 0)
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("models", type=int, nargs="?", default=100)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--jobs", type=int, help="processes; by default all cores")
+    parser.add_argument("--only", type=int, help="the number of one model that is judged again")
+    given = parser.parse_args()
+    if given.only is None:
+        result = main(given.models, given.seed, given.jobs)
+    else:
+        result = fuzz(range(given.only, given.only + 1), given.seed)
+        print(*result.broken, sep="\n")
+    print(result)
+    sys.exit(bool(result.broken))

@@ -1,19 +1,15 @@
 """Files of `fuzz_files` that are no .npz of ours: records of sweeps, tables and logs, and base models of others."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars
+from fuzz_mutations import Kind
 from sweeps import fake, small
 
 import vbmle
 from vbmle.experiments.store import Store
-
-if TYPE_CHECKING:
-    from fuzz_files import Kind
 
 
 def kinds(folder: Path) -> list[Kind]:
@@ -23,10 +19,8 @@ def kinds(folder: Path) -> list[Kind]:
 
 def record(folder: Path) -> Kind:
     """A trial of a sweep: what is accepted is what was written, to the bit."""
-    from fuzz_files import Kind
-
     experiment = small()
-    store, trial = Store(folder, experiment), experiment.plan()[0]
+    store, trial = Store(folder, experiment), experiment.all_trials()[0]
     store.begin()
     store.write(fake(trial))
     path = store.path(trial)
@@ -48,8 +42,6 @@ def record(folder: Path) -> Kind:
 
 def tables(folder: Path) -> list[Kind]:
     """Base models as a table, in CSV and Parquet, and as .npz arrays of somebody else's."""
-    from fuzz_files import Kind
-
     models = np.random.default_rng(0).dirichlet(np.ones(3), (2, 3, 2)).round(3)
     models[..., -1] = 1.0 - models[..., :-1].sum(axis=-1)
     rows = [
@@ -80,8 +72,6 @@ def check_models(found: Any) -> None:
 
 def log(folder: Path) -> Kind:
     """A log of transitions."""
-    from fuzz_files import Kind
-
     rng = np.random.default_rng(1)
     frame = polars.DataFrame({"s": rng.integers(4, size=20), "a": rng.integers(2, size=20)})
     frame = frame.with_columns(s_next=polars.Series(rng.integers(4, size=20)))

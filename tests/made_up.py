@@ -1,6 +1,7 @@
 """Records whose losses are made up: shared by the tests of reports."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -20,11 +21,11 @@ def experiment(losses: Losses, name: str = "made up", horizon: int = 6) -> Exper
     return Experiment(name=name, worlds=worlds, agents=agents, trials=trials, horizon=horizon)
 
 
-def made_up(losses: Losses, **settings: object) -> Results:
+def made_up(losses: Losses, **settings: Any) -> Results:
     """Records whose final regret is given by (world, agent), None for a trial that is missing."""
-    spec = experiment(losses, **settings)  # type: ignore[arg-type]
+    spec = experiment(losses, **settings)
     records = []
-    for trial in spec.plan():
+    for trial in spec.all_trials():
         loss = losses[trial.world, trial.agent][trial.index]
         if loss is not None:
             regret = loss * np.arange(1, trial.horizon + 1) / trial.horizon

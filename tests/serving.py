@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from vbmle import Client, LinearMixtureMDP, World
+from vbmle import Client, LinearMixtureMDP, TransitionCounts, World
 from vbmle.serve import events
 from vbmle.serve.application import application
 from vbmle.serve.clock import Clock
@@ -120,7 +120,9 @@ class Local:
         body: Any = None,
         content: bytes | None = None,
         headers: dict[str, str] | None = None,
+        sent: list[dict[str, Any]] | None = None,
     ) -> Answer:
+        """Ask, and wait for the answer; `sent` takes what was sent before something broke."""
         given = {"host": "localhost", **(headers or {})}
         if body is not None:
             content = json.dumps(body).encode()
@@ -139,7 +141,7 @@ class Local:
             "server": ("localhost", 80),
             "root_path": "",
         }
-        sent: list[dict[str, Any]] = []
+        sent = [] if sent is None else sent
         messages = [{"type": "http.request", "body": content or b"", "more_body": False}]
 
         async def receive() -> dict[str, Any]:
@@ -184,6 +186,25 @@ class Local:
             while not all(controller.solves.idle for controller in self.service.loops.values()):
                 await asyncio.sleep(0.001)
             await self.service.log.settled()
+
+
+def counted(local: Local) -> tuple[int, ...]:
+    """What must not change when a request is sent again."""
+    state = local.service.loops["depot"].state
+    return (
+        state.seq,
+        state.decisions,
+        state.observations,
+        state.cancelled,
+        state.refusals,
+        len(state.pending),
+    )
+
+
+def counts(local: Local, loop: str) -> TransitionCounts:
+    """What the agent of a loop has learnt from."""
+    agent: Any = local.service.loops[loop].solves.learner.agent
+    return agent.counts
 
 
 def served(

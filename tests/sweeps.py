@@ -2,6 +2,7 @@
 
 import io
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -14,16 +15,16 @@ NETWORK = Choice("random_network", {"states": 3, "actions": 2, "dimension": 2})
 PLAIN = Choice("MaximumLikelihood")
 
 
-def small(**changes: object) -> Experiment:
+def small(**changes: Any) -> Experiment:
     """A tiny experiment, with these fields changed."""
-    fields: dict[str, object] = {
+    fields: dict[str, Any] = {
         "name": "small",
         "worlds": {"net": NETWORK, "trap": Choice("closed_loop_trap")},
         "agents": {"plain": PLAIN},
         "trials": 1,
         "horizon": 4,
     }
-    return Experiment(**(fields | changes))  # type: ignore[arg-type]
+    return Experiment(**(fields | changes))
 
 
 def go(experiment: Experiment, folder: Path, jobs: int = 1) -> tuple[Summary, str]:
@@ -44,7 +45,7 @@ def filled(folder: Path, experiment: Experiment) -> Store:
     """A store with a record of every trial."""
     store = Store(folder, experiment)
     store.begin()
-    for trial in experiment.plan():
+    for trial in experiment.all_trials():
         store.write(fake(trial))
     return store
 

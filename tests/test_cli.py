@@ -18,7 +18,9 @@ from vbmle.experiments.store import Store
 from vbmle.experiments.suites import paper
 
 COMMAND = [sys.executable, "-c", "from vbmle.cli import app; app()"]
-COMMANDS = sorted(str(command.name or command.callback.__name__) for command in app.registered_commands)  # type: ignore[union-attr]
+COMMANDS = sorted(
+    command.name or getattr(command.callback, "__name__", "") for command in app.registered_commands
+)
 HEAVY = "numba matplotlib polars gymnasium plotly scipy.optimize"
 
 
@@ -149,7 +151,7 @@ def test_failed_trials_are_named_the_others_kept_and_the_exit_code_is_1(
     assert "2 trials failed" in err
     assert "plain" in out
     store = Store(tmp_path, tiny())
-    kept = [trial for trial in tiny().plan() if store.path(trial).exists()]
+    kept = [trial for trial in tiny().all_trials() if store.path(trial).exists()]
     assert [(trial.agent, trial.index) for trial in kept] == [("plain", 0), ("plain", 1)]
     assert "plain" in (tmp_path / "report.html").read_text()
 
@@ -252,7 +254,7 @@ def test_an_interrupt_stops_at_once_and_keeps_what_is_complete(tmp_path: Path, w
     assert "Traceback" not in err
     assert group_is_gone(process.pid)
     store = Store(tmp_path, read(tmp_path / "long.toml"))
-    plan = store.experiment.plan()
+    plan = store.experiment.all_trials()
     there = [trial for trial in plan if store.path(trial).exists()]
     assert 0 < len(there) < len(plan) / 2, "it did not go on to the end"
     for trial in there:

@@ -93,8 +93,8 @@ def workers_of(process: subprocess.Popen[str]) -> list[int]:
 
 def assert_same_records(spec: Path, one: Path, two: Path) -> None:
     experiment = read(spec)
-    assert len(experiment.plan()) == TRIALS
-    for trial in experiment.plan():
+    assert len(experiment.all_trials()) == TRIALS
+    for trial in experiment.all_trials():
         same(Store(one, experiment).read(trial), Store(two, experiment).read(trial))
 
 
@@ -149,7 +149,7 @@ def test_a_killed_run_loses_only_what_was_in_flight(spec: Path, whole: Path, tmp
 def test_a_full_disk_ends_the_run_in_one_line(spec: Path, tmp_path: Path):
     """/dev/full in place of one record's file: the system refuses to write, as on a disk without space."""
     experiment = read(spec)
-    path = Store(tmp_path, experiment).path(experiment.plan()[5])
+    path = Store(tmp_path, experiment).path(experiment.all_trials()[5])
     path.parent.mkdir(parents=True)
     full = (
         "from pathlib import Path; from vbmle.common.files import path_aside; "
@@ -160,7 +160,7 @@ def test_a_full_disk_ends_the_run_in_one_line(spec: Path, tmp_path: Path):
     last = err.splitlines()[-1]
     assert last == f"vbmle: cannot write {path} (No space left on device); run again to go on"
     assert "Traceback" not in err
-    kept = [trial for trial in experiment.plan() if Store(tmp_path, experiment).path(trial).exists()]
+    kept = [trial for trial in experiment.all_trials() if Store(tmp_path, experiment).path(trial).exists()]
     assert len(kept) == 5
     for trial in kept:
         Store(tmp_path, experiment).read(trial)

@@ -60,6 +60,28 @@ def test_formulas_are_set_as_mathematics(hooks):
     assert "$$" not in text
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("θ_MLE and 1/p_min²", "θ<sub>MLE</sub> and 1/p<sub>min</sub>²"),
+        ("A_t^{-1}", "A<sub>t</sub><sup>-1</sup>"),
+        ("θ_{t+1}^MLE, Σ_{i<t} z_i", "θ<sub>t+1</sub><sup>MLE</sup>, Σ<sub>i&lt;t</sub> z<sub>i</sub>"),
+        (
+            "β'_t, V^π, log^1.5 T, T^0.409",
+            "β'<sub>t</sub>, V<sup>π</sup>, log<sup>1.5</sup> T, T<sup>0.409</sup>",
+        ),
+        ("(I + P_π^T)^{-1}, 2^(k/500)", "(I + P<sub>π</sub><sup>T</sup>)<sup>-1</sup>, 2<sup>k/500</sup>"),
+        ("::: vbmle.x_y.log_likelihood", "::: vbmle.x_y.log_likelihood"),
+        ("`theta_t`, from_models, s_next", "`theta_t`, from_models, s<sub>next</sub>"),
+        ("[a](large_x_y.md#a_b) ![](images/x_y.png)", "[a](large_x_y.md#a_b) ![](images/x_y.png)"),
+        ("```\nx_1\n```\nx_1", "```\nx_1\n```\nx<sub>1</sub>"),
+        ("a plain sentence, 3 of 4 (so)", "a plain sentence, 3 of 4 (so)"),
+    ],
+)
+def test_indices_and_powers_are_set_below_and_above_the_line(hooks, text: str, expected: str):
+    assert hooks.set_symbols(text) == expected
+
+
 @pytest.mark.parametrize("page", sorted(DOCS.rglob("*.md")), ids=lambda page: page.name)
 def test_formulas_can_be_read(page: Path, hooks):
     """Every command of a formula is known: an unknown one stands on the page as it was written."""

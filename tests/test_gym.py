@@ -83,7 +83,7 @@ def test_steps_have_the_law_and_the_rewards_of_the_world():
         seen[i] += 1.0
         state = following
     assert set(paid[seen > 0]) == {-100.0, -1.0, 0.0}  # nothing on the way from the goal to the start
-    p, rows = mdp.transitions.probabilities(world.theta), mdp.transitions.row_of
+    p, rows = mdp.transitions.probabilities(world.theta), mdp.transitions.pair_of
     visits = np.bincount(rows, seen)[rows]
     often = visits >= 100
     error = np.sqrt(p * (1.0 - p) / np.maximum(visits, 1.0))
@@ -116,7 +116,8 @@ def test_the_hidden_truth_is_resampled_on_request_only():
 @pytest.mark.parametrize("name", ["riverswim", "frozen_lake", "hypercube"])
 def test_random_truths_are_feasible_and_differ(name: str):
     """Product of simplices, one simplex, a cross-polytope."""
-    mdp = gymnasium.make(NAMES[name]).unwrapped.world.mdp  # type: ignore[attr-defined]
+    plain: Any = gymnasium.make(NAMES[name]).unwrapped
+    mdp = plain.world.mdp
     rng = np.random.default_rng(0)
     draws = [random_theta(mdp, rng) for _ in range(5)]
     assert all(mdp.contains(theta) for theta in draws)

@@ -92,6 +92,42 @@ def test_no_two_layers_have_a_file_of_one_name():
         names[path.name] = str(path.relative_to(PACKAGE))
 
 
+LINES_IN_A_FILE, LINES_IN_A_FUNCTION = 400, 60
+
+
+def too_long(path: Path) -> list[str]:
+    """What of a file is longer than it may be, in words; of functions, the code without its docstring counts."""
+    text = path.read_text()
+    lines, found = len(text.splitlines()), []
+    if lines > LINES_IN_A_FILE:
+        found.append(f"{path.name} has {lines} lines; split it by subject (at most {LINES_IN_A_FILE})")
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            first = node.body[1] if ast.get_docstring(node) and len(node.body) > 1 else node.body[0]
+            docstring = first.lineno - node.body[0].lineno
+            length = (node.end_lineno or 0) - node.lineno + 1 - docstring
+            if length > LINES_IN_A_FUNCTION:
+                found.append(f"{node.name} has {length} lines of code (at most {LINES_IN_A_FUNCTION})")
+    return found
+
+
+@pytest.mark.parametrize("folder", ["src", "tests", "docs", "core", "chain", "examples"])
+def test_files_and_functions_are_short(folder: str):
+    paths = sorted((ROOT / folder).rglob("*.py"))
+    assert paths
+    assert {str(path.relative_to(ROOT)): words for path in paths if (words := too_long(path))} == {}
+
+
+def test_the_rule_of_length_sees_what_it_should(tmp_path: Path):
+    path = tmp_path / "long.py"
+    short = 'def short():\n    """One\n\n    line."""\n' + "    x = 1\n" * 59
+    long = "def long():\n" + "    x = 1\n" * 60
+    path.write_text(short + long)
+    assert too_long(path) == ["long has 61 lines of code (at most 60)"]
+    path.write_text("x = 1\n" * 401)
+    assert too_long(path) == ["long.py has 401 lines; split it by subject (at most 400)"]
+
+
 WHERE = {
     "change the bias schedule": "class BiasSchedule",
     "add an agent": "class Agent(",

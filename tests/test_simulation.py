@@ -52,7 +52,7 @@ def brute_value(world: World, policy: Any) -> np.ndarray:
     """V^pi from dense arrays, reward included, in the units of the model."""
     mdp = world.mdp
     p = dense(mdp.transition(world.theta), mdp)
-    reward = mdp.row_reward.reshape(mdp.num_states, mdp.num_actions)
+    reward = mdp.pair_reward.reshape(mdp.num_states, mdp.num_actions)
     if len(mdp.transition_reward):
         reward = (p * mdp.transitions.dense(mdp.transition_reward)).sum(axis=2)
     at = np.arange(mdp.num_states)

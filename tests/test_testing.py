@@ -148,8 +148,10 @@ class Forgetful(Saving):
 
 
 class ForgetfulTheSecondTime(Saving):
+    loaded = False
+
     def save(self, path: Path) -> None:
-        if not hasattr(self, "loaded"):
+        if not self.loaded:
             super().save(path)
         else:
             np.savez(path, visits=np.zeros_like(self.visits))
@@ -157,7 +159,7 @@ class ForgetfulTheSecondTime(Saving):
     @classmethod
     def load(cls, path: Path, mdp: LinearMixtureMDP) -> Self:
         agent = super().load(path, mdp)
-        agent.loaded = True  # type: ignore[attr-defined]
+        agent.loaded = True
         return agent
 
 

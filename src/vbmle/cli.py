@@ -1,78 +1,25 @@
 """The command line. Thin: each command imports what it needs, so that help stays light.
 
-Exit codes: 0 done; 1 some trials failed (named, the others kept); 2 bad input (one line that says what and
-where); 130 stopped by Ctrl-C (what is complete is kept).
+How commands end, their exit codes included, is in `vbmle.terminal`.
 """
 
 from __future__ import annotations
 
-import atexit
-import os
-import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from typer.core import TyperGroup
 
-from vbmle.common.extras import MissingExtra
 from vbmle.experiments import InputError
+from vbmle.terminal import FAILED, OneLine, name_failures, say
 
 if TYPE_CHECKING:
     from vbmle.experiments.compute import Workers
     from vbmle.experiments.spec import Experiment
 
-FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
-FAILURES_SHOWN = 5
 MEASURED = 100
 """Worlds of each size that are measured, of those that were drawn."""
-
-UsageError = cast(type[Exception], typer.BadParameter.__base__)
-
-
-class OneLine(TyperGroup):
-    """Commands whose complaints about their input are one line."""
-
-    def main(self, *args: Any, **extra: Any) -> Any:
-        extra["standalone_mode"] = False
-        try:
-            code = super().main(*args, **extra)
-        except UsageError as error:
-            problem = error.format_message().rstrip(".")  # type: ignore[attr-defined]
-            code = _complain(f"{problem} (see vbmle --help)")
-        except (InputError, MissingExtra) as error:
-            code = _complain(str(error))
-        except typer.Abort:
-            code = INTERRUPTED
-        if code == INTERRUPTED:
-            _say("vbmle: interrupted; what is complete is kept, run again to go on")
-            _ending.append(INTERRUPTED)
-        sys.exit(code if isinstance(code, int) else 0)
-
-
-def _complain(text: str) -> int:
-    _say("vbmle: " + " ".join(text.split()))
-    return BAD_INPUT
-
-
-_ending: list[int] = []
-
-
-@atexit.register
-def _leave() -> None:
-    """After an interrupt, end here: on a busy machine the interpreter takes seconds to take itself apart.
-
-    Registered before any pool is imported, so that this comes last of what is done at exit.
-    """
-    if _ending:
-        sys.stdout.flush()
-        os._exit(_ending[0])
-
-
-def _say(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
-
 
 app = typer.Typer(
     cls=OneLine,
@@ -87,6 +34,7 @@ Spec = Annotated[Path, typer.Argument(metavar="SPEC.toml", help="Worlds, agents,
 Dask = Annotated[str | None, typer.Option(metavar="ADDRESS", help="A running dask cluster to use instead.")]
 Trials = Annotated[int | None, typer.Option(metavar="N", help="Trials of every agent in every world.")]
 Horizon = Annotated[int | None, typer.Option(metavar="T", help="Steps in each trial.")]
+Quick = Annotated[bool, typer.Option("--quick", help="Few trials and steps: a first look.")]
 Jobs = Annotated[int | None, typer.Option(metavar="N", help="Processes; by default one per processor.")]
 
 
@@ -112,7 +60,7 @@ def main(context: typer.Context, version: Version = False) -> None:
 
 @app.command()
 def paper(
-    quick: Annotated[bool, typer.Option("--quick", help="Few trials and steps: a first look.")] = False,
+    quick: Quick = False,
     thorough: Annotated[
         bool, typer.Option("--thorough", help="Thousands of worlds, T to 100,000: hours.")
     ] = False,
@@ -134,7 +82,7 @@ def paper(
     failures = _records(planned, out, _home(jobs)) + _measured(planned[0], out, jobs)
     _report(out, pictures=not quick)
     _verdicts(out)
-    _name(failures)
+    name_failures(failures)
     finished.note(out, planned)
 
 
@@ -164,69 +112,69 @@ def run(
 
 @app.command()
 def study(
-    quick: Annotated[bool, typer.Option("--quick", help="Few trials and steps: a first look.")] = False,
+    quick: Quick = False,
     out: Out = Path("study"),
     jobs: Jobs = None,
 ) -> None:
     """Measure what the maximiser and the bias do to regret; ends in DIR/report.html. Run again to resume."""
-    from vbmle.experiments.suites import study as plan
+    from vbmle.experiments.suites import study as suite
     from vbmle.report.pages.study_page import write
 
-    sizes = plan.QUICK if quick else plan.FULL
-    failures = _records(plan.experiments(sizes), out, _home(jobs))
-    audits = plan.audits(sizes)
-    _say(f"comparing {sum(audit.steps for audit in audits)} steps with the certified maximum")
-    failures += plan.run_audits(audits, out, _processes(jobs))
+    sizes = suite.QUICK if quick else suite.FULL
+    failures = _records(suite.experiments(sizes), out, _home(jobs))
+    audits = suite.audits(sizes)
+    say(f"comparing {sum(audit.steps for audit in audits)} steps with the certified maximum")
+    failures += suite.run_audits(audits, out, _processes(jobs))
     _report(out, pictures=not quick)
     print((page := write(out, audits)).read_text(encoding="utf-8"))
-    _say(f"see {page}")
-    _name(failures)
+    say(f"see {page}")
+    name_failures(failures)
 
 
 @app.command()
 def compare(
-    quick: Annotated[bool, typer.Option("--quick", help="Few trials and steps: a first look.")] = False,
+    quick: Quick = False,
     out: Out = Path("compare"),
     jobs: Jobs = None,
 ) -> None:
     """Run all agents, default and tuned; ends in DIR/comparison.md and the page. Run again to resume."""
-    from vbmle.experiments.suites import compare as plan
+    from vbmle.experiments.suites import compare as suite
     from vbmle.report.pages.compare_page import write
 
-    size = plan.QUICK if quick else plan.FULL
-    failures = _records(plan.tuning(size), out / "tuning", _home(jobs))
-    chosen = plan.choose(out / "tuning")
-    failures += _records(plan.comparison(chosen, size), out, _home(jobs))
+    size = suite.QUICK if quick else suite.FULL
+    failures = _records(suite.tuning(size), out / "tuning", _home(jobs))
+    chosen = suite.choose(out / "tuning")
+    failures += _records(suite.comparison(chosen, size), out, _home(jobs))
     _report(out, pictures=not quick)
     print((page := write(out, chosen)).read_text(encoding="utf-8"))
-    _say(f"see {page}")
-    _name(failures)
+    say(f"see {page}")
+    name_failures(failures)
 
 
 @app.command()
 def league(
-    quick: Annotated[bool, typer.Option("--quick", help="Few trials and steps: a first look.")] = False,
+    quick: Quick = False,
     out: Out = Path("league"),
     jobs: Jobs = None,
     trials: Trials = None,
 ) -> None:
     """Run all agents in worlds of many kinds; ends in DIR/league.md and the page. Run again to resume."""
-    from vbmle.experiments.suites import league as plan
+    from vbmle.experiments.suites import league as suite
     from vbmle.report.pages.league_page import write
 
-    size = plan.QUICK if quick else plan.FULL
+    size = suite.QUICK if quick else suite.FULL
     if trials is not None:
         size = size._replace(trials=trials)
-    failures = _records(plan.experiments(size), out, _home(jobs))
+    failures = _records(suite.experiments(size), out, _home(jobs))
     _report(out, pictures=not quick)
     try:
         page = write(out)
     except ValueError as error:  # every trial of some agent failed
-        _name([*failures, str(error)])
+        name_failures([*failures, str(error)])
         return
     print(page.read_text())
-    _say(f"see {page}")
-    _name(failures)
+    say(f"see {page}")
+    name_failures(failures)
 
 
 @app.command()
@@ -271,7 +219,7 @@ def play(
         page = write(out, read(model, theta))
     except (OSError, ValueError) as error:
         raise InputError(str(error)) from error
-    _say(f"see {page}")
+    say(f"see {page}")
     if show:
         webbrowser.open(page.resolve().as_uri())
 
@@ -292,7 +240,7 @@ def serve(
     """Serve decisions over HTTP, durably; the page at its address says what to do next."""
     from vbmle.serve.server import run as serve_folder
 
-    serve_folder(folder, host, port, token_file, _say)
+    serve_folder(folder, host, port, token_file, say)
 
 
 @app.command()
@@ -332,7 +280,7 @@ def _draw(name: str, path: Path) -> None:
         write(catalogue.worlds()[name](**settings), name, path)
     except (OSError, ValueError) as error:
         raise InputError(f"--draw: cannot write {path} ({error})") from error
-    _say(f"see {path}")
+    say(f"see {path}")
 
 
 def _run(experiments: Sequence[Experiment], out: Path, workers: Workers, pictures: bool = True) -> None:
@@ -341,7 +289,7 @@ def _run(experiments: Sequence[Experiment], out: Path, workers: Workers, picture
 
     failures = _records(experiments, out, workers)
     _report(out, pictures)
-    _name(failures)
+    name_failures(failures)
     finished.note(out, experiments)
 
 
@@ -351,7 +299,7 @@ def _nothing_to_do(experiments: Sequence[Experiment], out: Path) -> bool:
 
     if not finished.is_finished(out, experiments):
         return False
-    _say(f"nothing to do: all trials have their records; see {out / finished.PAGE}")
+    say(f"nothing to do: all trials have their records; see {out / finished.PAGE_FILE}")
     return True
 
 
@@ -372,7 +320,7 @@ def _home(jobs: int | None) -> Workers:
 def _cluster(address: str) -> Workers:
     from vbmle.experiments.cluster import connect
 
-    return connect(address, _say)
+    return connect(address, say)
 
 
 def _records(experiments: Sequence[Experiment], out: Path, workers: Workers) -> list[str]:
@@ -384,7 +332,7 @@ def _records(experiments: Sequence[Experiment], out: Path, workers: Workers) -> 
         with progress.watch() as watcher:
             summaries = run_all(experiments, out, workers, watcher)
     except Stopped as error:
-        _say(f"vbmle: {error}")
+        say(f"vbmle: {error}")
         raise typer.Exit(FAILED) from None
     return [str(failure) for summary in summaries for failure in summary.failures]
 
@@ -396,16 +344,6 @@ def _measured(experiment: Experiment, out: Path, jobs: int | None) -> list[str]:
     with progress.watch() as watcher:
         failures = world_measures.run(experiment, out, _home(jobs), watcher, MEASURED)
     return [str(failure) for failure in failures]
-
-
-def _name(failures: Sequence[str]) -> None:
-    """Say what failed, if anything did, and end with the code for it."""
-    for failure in failures[:FAILURES_SHOWN]:
-        _say(f"vbmle: {failure}")
-    if failures:
-        more = len(failures) - FAILURES_SHOWN
-        _say(f"vbmle: {len(failures)} trials failed{f', {more} more than shown' if more > 0 else ''}")
-        raise typer.Exit(FAILED)
 
 
 def _verdicts(folder: Path) -> None:
@@ -425,6 +363,6 @@ def _report(folder: Path, pictures: bool = True) -> None:
     try:
         page = write(folder, pictures)
     except OSError as error:
-        _say(f"vbmle: cannot write the report in {folder} ({error.strerror or error}); the records are kept")
+        say(f"vbmle: cannot write the report in {folder} ({error.strerror or error}); the records are kept")
         raise typer.Exit(FAILED) from None
-    _say(f"see {page}")
+    say(f"see {page}")

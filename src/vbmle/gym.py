@@ -1,4 +1,4 @@
-"""Gymnasium, both ways: our worlds as its environments, our agents in any environment, its policies in our worlds.
+"""Gymnasium: our worlds as its environments, our agents in any environment, its policies in our worlds.
 
 `import vbmle.gym` registers every world as `vbmle/<Name>-v0` (without it, `gymnasium.make("vbmle.gym:vbmle/<Name>-v0")`
 imports it). Settings of the world are those of `gymnasium.make`:
@@ -323,7 +323,7 @@ class PolicyPlayer:
     policy : object
         Has `predict(observation, deterministic=True)`.
     mdp : LinearMixtureMDP or World
-        Whose states and actions it is about.
+        The model whose states and actions the policy uses.
     observation : function, optional
         Turns a state into what the policy looks at; by default the number of the state (Stable-Baselines3's own one-hot
         coding follows from the Discrete space).

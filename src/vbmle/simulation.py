@@ -4,7 +4,7 @@
 
 where pi_t is the stationary policy in force at t. Both values are exact, so this is pseudo-regret: no
 sampling noise but that of the path. Where the truth changes (`vbmle.DriftingWorld`), theta*_t of step t takes the
-place of theta*: regret is against the moving optimum, the policy that is best if nothing changed any more.
+place of theta*: regret is against the moving optimum, the policy that would be best if nothing changed from then on.
 
 Chance enters through one uniform number per step, drawn from the seed alone: agents that run with the
 same seed in the same world are paired, and a longer run begins like a shorter one.
@@ -190,14 +190,14 @@ def _require_kinds(agent: Any, world: Any) -> None:
 def rewards(mdp: LinearMixtureMDP) -> Floats:
     """The reward of every possible transition (as ordered in `mdp.transitions`), in the user's units."""
     by_transition = len(mdp.transition_reward) > 0
-    values = mdp.transition_reward if by_transition else mdp.row_reward[mdp.transitions.row_of]
+    values = mdp.transition_reward if by_transition else mdp.pair_reward[mdp.transitions.pair_of]
     return values * mdp.reward_scale + mdp.reward_offset
 
 
 def earned(world: World, history: History) -> Floats:
     """What was earned in each step of a history, in the user's units: r(s_t, a_t, s_{t+1}).
 
-    The difference between two agents that ran with the same seed is money: it counts the reward of each step, where
+    Compare two agents that ran with the same seed by this to see money: it counts the reward of each step, whereas
     regret counts discounted futures.
 
     Parameters

@@ -24,8 +24,8 @@ from vbmle.worlds import hypercube, random_network, riverswim
 
 __all__ = ["check_agent", "example_models"]
 
-TRACED = ("state", "action", "policy", "theta", "last")
-OUTCOME = ("status", "converged", "residual", "gap", "upper_bound")
+TRACED_ATTRIBUTES = ("state", "action", "policy", "theta", "last")
+DECISION_FIELDS = ("status", "converged", "residual", "gap", "upper_bound")
 """What `last` has at least."""
 
 
@@ -158,7 +158,7 @@ class _Run:
     def _last(self, where: str) -> str:
         """The outcome of the last decision, in a form that can be compared."""
         last = getattr(self.agent, "last", None)
-        absent = [name for name in OUTCOME if last is not None and not hasattr(last, name)]
+        absent = [name for name in DECISION_FIELDS if last is not None and not hasattr(last, name)]
         assert not absent, f"{where}: last has no {', '.join(absent)}"
         return repr(last)
 
@@ -166,7 +166,7 @@ class _Run:
 def _same(reference: _Run, other: _Run, when: str) -> None:
     """Both traces are the same, bit for bit."""
     for step, (one, two) in enumerate(zip(reference.trace, other.trace, strict=True)):
-        for name, a, b in zip(TRACED, one, two, strict=True):
+        for name, a, b in zip(TRACED_ATTRIBUTES, one, two, strict=True):
             assert a == b, f"{reference.name}, {when}: {name} differs in step {step + 1}"
 
 
@@ -228,12 +228,12 @@ def _check_impossible(
 
 def _impossible(mdp: LinearMixtureMDP) -> tuple[int, int, int] | None:
     """The first transition that the model leaves out, or None."""
-    for row, (start, stop) in enumerate(
+    for pair, (start, stop) in enumerate(
         zip(mdp.transitions.indptr, mdp.transitions.indptr[1:], strict=False)
     ):
         absent = np.setdiff1d(np.arange(mdp.num_states), mdp.transitions.successor[start:stop])
         if len(absent):
-            return *divmod(row, mdp.num_actions), int(absent[0])
+            return *divmod(pair, mdp.num_actions), int(absent[0])
     return None
 
 

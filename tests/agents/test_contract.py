@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from vbmle import Agent, LinearMixtureMDP
-from vbmle.agents.base import ModelAgent
+from vbmle.agents.model_agent import ModelAgent
 from vbmle.experiments import catalogue
 from vbmle.experiments.settings import choices_of
 from vbmle.testing import check_agent, example_models

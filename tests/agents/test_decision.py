@@ -3,6 +3,7 @@
 import math
 import warnings
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -133,9 +134,9 @@ def test_who_solves_nothing_has_nothing_to_tell_and_the_oracle_planned_once():
         ({"objective": 2.0, "upper_bound": math.nan}, True),
     ],
 )
-def test_what_counts_as_trouble(changes: dict[str, object], trouble: bool):
-    fields: dict[str, object] = {"solved": "a plan", "status": "done", "converged": True}
-    assert Decision(**(fields | changes)).in_trouble is trouble  # type: ignore[arg-type]
+def test_what_counts_as_trouble(changes: dict[str, Any], trouble: bool):
+    fields: dict[str, Any] = {"solved": "a plan", "status": "done", "converged": True}
+    assert Decision(**(fields | changes)).in_trouble is trouble
 
 
 def test_decisions_are_counted_and_go_on_after_loading(tmp_path: Path):

@@ -37,7 +37,7 @@ def test_the_chance_of_each_draw_is_proportional_to_exp_of_its_value():
         agent.act(0)
         drawn = candidates(agent, seed)
         one, two = (
-            bias / np.ptp(WORLD.mdp.row_reward) * vbmle.plan(WORLD.mdp, theta).V[0] for theta in drawn
+            bias / np.ptp(WORLD.mdp.pair_reward) * vbmle.plan(WORLD.mdp, theta).V[0] for theta in drawn
         )
         shares.append(1.0 / (1.0 + np.exp(two - one)))
         hits.append(np.array_equal(agent.theta, drawn[0]))

@@ -1,6 +1,5 @@
 """What happens when something is observed that no theta allows: refused, skipped, or the pair is widened."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from vbmle.worlds import riverswim
 RIVER = riverswim(length=4, features="mixture")
 ODD = (0, 0, 3)  # swimming left at the left bank leads to the other bank
 LOG = ([0, 0, 0, 1], [0, 0, 1, 1], [0, 3, 1, 2])
-AGENTS: list[Callable[..., Any]] = [
+AGENTS: list[type[Any]] = [
     vbmle.VBMLE,
     vbmle.ApproximateVBMLE,
     vbmle.MaximumLikelihood,
@@ -27,7 +26,7 @@ AGENTS: list[Callable[..., Any]] = [
 
 
 @pytest.mark.parametrize("make", AGENTS)
-def test_skipping_is_as_if_it_had_not_been(make: Callable[..., Any], tmp_path: Path):
+def test_skipping_is_as_if_it_had_not_been(make: type[Any], tmp_path: Path):
     one, other = make(RIVER.mdp, on_impossible="skip"), make(RIVER.mdp)
     for step in ((0, 0, 0), ODD, (0, 1, 1), ODD, (1, 1, 2)):
         one.observe(*step)
@@ -37,11 +36,11 @@ def test_skipping_is_as_if_it_had_not_been(make: Callable[..., Any], tmp_path: P
     assert one.counts.total == 3
     assert [one.act(s) for s in range(4)] == [other.act(s) for s in range(4)]
     one.save(tmp_path / "agent.npz")
-    assert make.load(tmp_path / "agent.npz", RIVER.mdp).counts.skipped == {ODD: 2}  # type: ignore[attr-defined]
+    assert make.load(tmp_path / "agent.npz", RIVER.mdp).counts.skipped == {ODD: 2}
 
 
 @pytest.mark.parametrize("make", AGENTS)
-def test_widening_counts_it_and_goes_on(make: Callable[..., Any], tmp_path: Path):
+def test_widening_counts_it_and_goes_on(make: type[Any], tmp_path: Path):
     agent = make(RIVER.mdp, on_impossible="widen")
     agent.observe(0, 0, 0)
     agent.observe(*ODD)
@@ -50,7 +49,7 @@ def test_widening_counts_it_and_goes_on(make: Callable[..., Any], tmp_path: Path
     assert agent.counts.skipped == {}
     agent.act(1)
     agent.save(tmp_path / "agent.npz")
-    again = make.load(tmp_path / "agent.npz", RIVER.mdp)  # type: ignore[attr-defined]
+    again = make.load(tmp_path / "agent.npz", RIVER.mdp)
     for step in ((1, 1, 2), ODD, (2, 1, 3)):
         assert agent.act(step[0]) == again.act(step[0])
         agent.observe(*step)
@@ -60,7 +59,7 @@ def test_widening_counts_it_and_goes_on(make: Callable[..., Any], tmp_path: Path
 
 @pytest.mark.parametrize("how", ["skip", "widen"])
 @pytest.mark.parametrize("make", AGENTS)
-def test_a_log_at_once_and_step_by_step(make: Callable[..., Any], how: str):
+def test_a_log_at_once_and_step_by_step(make: type[Any], how: str):
     one, many = make(RIVER.mdp, on_impossible=how), make(RIVER.mdp, on_impossible=how)
     for step in zip(*LOG, strict=True):
         one.observe(*step)
@@ -115,3 +114,19 @@ def test_what_was_skipped_raises_the_alarm():
     assert (pair.state, pair.action) == ODD[:2]
     assert dict(zip(pair.successors.tolist(), pair.observed.tolist(), strict=True))[3] == 1.0
     assert pair.expected[pair.successors == 3] == 0.0
+
+
+class Noting(vbmle.MaximumLikelihood):
+    """One with an `observe` of its own, which logged transitions must go through too."""
+
+    def observe(self, state: int, action: int, next_state: int, *more: Any, **named: Any) -> None:
+        self.noted = [*getattr(self, "noted", []), (state, action, next_state)]
+        super().observe(state, action, next_state, *more, **named)
+
+
+def test_an_agent_with_an_observe_of_its_own_skips_too():
+    agent = Noting(RIVER.mdp, on_impossible="skip")
+    assert agent.observe_many(*LOG) is None
+    assert agent.noted == list(zip(*LOG, strict=True))
+    assert agent.counts.skipped == {ODD: 1}
+    assert agent.counts.total == len(LOG[0]) - 1

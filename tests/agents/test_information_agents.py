@@ -116,7 +116,7 @@ def scaled(world: vbmle.World, factor: float) -> vbmle.World:
     features = np.zeros((*shape, mdp.num_states, mdp.dimension))
     for k, unit in enumerate(np.eye(mdp.dimension)):
         features[..., k] = dense(mdp, unit)
-    reward = factor * mdp.row_reward.reshape(shape)
+    reward = factor * mdp.pair_reward.reshape(shape)
     kept = vbmle.LinearMixtureMDP(features, reward, mdp.discount, initial=mdp.initial, domain=mdp.domain)
     return vbmle.World(kept, world.theta)
 

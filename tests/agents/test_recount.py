@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from counting_agents import COUNTING_AGENTS
 
 import vbmle
 
@@ -19,18 +20,9 @@ LOG = vbmle.simulate(vbmle.Random(OLD), vbmle.World(OLD, [0.3, 0.7]), 200)
 PATH = (LOG.states, LOG.actions, LOG.next_states)
 FIRST = LOG.next_states[(LOG.states == 0) & (LOG.actions == 0)]
 GONE = int(np.bincount(FIRST).argmax())  # the successor of (0, 0) that was seen most often
-AGENTS: list[Callable[..., Any]] = [
-    vbmle.VBMLE,
-    lambda mdp, **settings: vbmle.VBMLE(mdp, update="doubling", **settings),
-    vbmle.ApproximateVBMLE,
-    vbmle.MaximumLikelihood,
-    vbmle.PSRL,
-    vbmle.RBMLE,
-    vbmle.UCRL2,
-]
 
 
-@pytest.mark.parametrize("make", AGENTS)
+@pytest.mark.parametrize("make", COUNTING_AGENTS)
 @pytest.mark.parametrize("forget", [None, 50.0, {"window": 60}], ids=["all", "half-life", "window"])
 def test_counts_carry_over_to_a_corrected_model(make: Callable[..., Any], forget: Any, tmp_path: Path):
     """As if all had been observed on the new model."""

@@ -78,7 +78,7 @@ def logs(counts: TransitionCounts, steps: int, seed: int) -> np.ndarray:
     """Transitions of a random walk over pairs, counted."""
     rng, rows = np.random.default_rng(seed), counts.mdp.transitions
     seen = rng.integers(rows.count, size=steps)
-    states, actions = np.divmod(rows.row_of[seen], counts.mdp.num_actions)
+    states, actions = np.divmod(rows.pair_of[seen], counts.mdp.num_actions)
     return counts.add_many(states, actions, rows.successor[seen])
 
 

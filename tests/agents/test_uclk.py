@@ -1,6 +1,7 @@
 """UCLK, UCLK+ and UPAC-UCLK: radii, sums, plans and optimism against slow versions and closed forms."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -62,9 +63,9 @@ def feature(mdp: LinearMixtureMDP, row: int, V: np.ndarray) -> np.ndarray:
         ({"tolerance": 0.0}, "tolerance is 0.0; it needs a finite number above 0"),
     ],
 )
-def test_bad_settings_are_refused(settings: dict[str, float], message: str):
+def test_bad_settings_are_refused(settings: dict[str, Any], message: str):
     with pytest.raises(ValueError, match=message):
-        UCLK(EXAMPLES["simplex mixture"].mdp, **settings)  # type: ignore[arg-type]
+        UCLK(EXAMPLES["simplex mixture"].mdp, **settings)
 
 
 @each_agent
@@ -325,9 +326,9 @@ def test_the_empty_set_is_told_and_the_nearest_theta_planned_for():
 # ---- optimism
 
 
-def _misses(agent: Kind, world: World, steps: int, seed: int, **settings: float) -> int:
+def _misses(agent: Kind, world: World, steps: int, seed: int, **settings: Any) -> int:
     """Plans of one run in which V falls below V* somewhere."""
-    player = agent(world.mdp, update="every-step", **settings)  # type: ignore[arg-type]
+    player = agent(world.mdp, update="every-step", **settings)
     best = plan(world.mdp, world.theta).V
     rng, missed = np.random.default_rng(seed), 0
     state = world.first_state(rng.random())
@@ -392,7 +393,7 @@ def test_thetas_are_those_that_were_chosen():
             assert mdp.contains(theta, tol=1e-9)
             away = theta - one.estimate
             assert away @ one.sigma.reshape(4, 4) @ away <= one.radius**2 * (1.0 + 1e-9)
-            Q[s, a] = mdp.row_reward[3 * s + a] + mdp.discount * theta @ feature(mdp, 3 * s + a, V)
+            Q[s, a] = mdp.pair_reward[3 * s + a] + mdp.discount * theta @ feature(mdp, 3 * s + a, V)
     np.testing.assert_allclose(Q.max(axis=1), V, rtol=0.0, atol=1e-5)  # tolerance 1e-6, times a few
     np.testing.assert_array_equal(Q.argmax(axis=1), agent.policy)
     assert np.ptp(thetas.reshape(15, 4), axis=0).max() > 1e-3

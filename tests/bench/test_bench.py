@@ -28,6 +28,7 @@ from vbmle.bench import (
     service_load,
     stopwatch,
     tabular_steps,
+    waiting,
 )
 from vbmle.bench.slsqp import Problem, Slsqp
 from vbmle.bench.speed_table import (
@@ -41,7 +42,7 @@ from vbmle.bench.speed_table import (
     at_most,
     write,
 )
-from vbmle.bench.walks import BATCH, FlooredWalk, Walk, take_turns
+from vbmle.bench.walks import STEPS_PER_TURN, FlooredWalk, Walk, take_turns
 from vbmle.common.threads import ONE_THREAD
 from vbmle.experiments import catalogue
 from vbmle.simulation import simulate
@@ -52,7 +53,7 @@ WORLDS = {
     "cube": hypercube(3, seed=1),
     "river": riverswim(5, features="mixture"),
     "tabular": tabular_steps.random_tabular(4, 2, 3),
-    "simplex": certificates.KINDS["mixture, simplex"](np.random.default_rng(5)),
+    "simplex": certificates.PROBLEM_KINDS["mixture, simplex"](np.random.default_rng(5)),
 }
 each_world = pytest.mark.parametrize("world", WORLDS.values(), ids=WORLDS)
 
@@ -137,13 +138,16 @@ def test_a_walk_is_a_run():
     """Measuring changes nothing: the same path and theta as `simulate`, with and without the others' turns."""
     world = random_network(3, 2, 3)
     agents = [VBMLE(world.mdp, search="local") for _ in range(3)]
-    simulate(agents[0], world, 3 * BATCH + 1)
-    walks = [FlooredWalk(agents[1], world, 3 * BATCH + 1), Walk(agents[2], world, 3 * BATCH + 1)]
-    take_turns(walks, 3 * BATCH + 1)
+    simulate(agents[0], world, 3 * STEPS_PER_TURN + 1)
+    walks = [
+        FlooredWalk(agents[1], world, 3 * STEPS_PER_TURN + 1),
+        Walk(agents[2], world, 3 * STEPS_PER_TURN + 1),
+    ]
+    take_turns(walks, 3 * STEPS_PER_TURN + 1)
     for agent, walk in zip(agents[1:], walks, strict=True):
         np.testing.assert_array_equal(agent.counts.values, agents[0].counts.values)
         np.testing.assert_array_equal(agent.theta, agents[0].theta)
-        assert walk.steps == len(walk.act_seconds) == 3 * BATCH + 1
+        assert walk.steps == len(walk.act_seconds) == 3 * STEPS_PER_TURN + 1
         assert walk.total == pytest.approx(sum(walk.act_seconds) + sum(walk.observe_seconds))
 
 
@@ -163,7 +167,7 @@ def test_exponents_are_slopes_of_logarithms():
 
 
 def test_problems_to_certify_have_at_most_four_parameters():
-    for kind in certificates.KINDS:
+    for kind in certificates.PROBLEM_KINDS:
         for number in range(4):
             for problem in certificates.draw_problems(kind, number, 30):
                 mdp = problem.counts.mdp
@@ -177,11 +181,11 @@ def outcome(gap: float, seconds: float = 0.1, miss: float = 0.0) -> certificates
 
 
 def test_certificates_count_late_and_open_ones_as_misses():
-    outcomes = {kind: [outcome(0.0)] for kind in certificates.KINDS}
+    outcomes = {kind: [outcome(0.0)] for kind in certificates.PROBLEM_KINDS}
     outcomes["hypercube"] = [outcome(0.0), outcome(0.5), outcome(0.0, seconds=3.0), outcome(1e-4, miss=1e-3)]
     outcomes[certificates.BEYOND] = [outcome(1.0)]
     rows = certificates.summarise(outcomes)
-    count = len(certificates.KINDS) + 3
+    count = len(certificates.PROBLEM_KINDS) + 3
     shares = [1 - 2 / count, 0.0, 1 - 2 / count, 1 - 1 / count]
     assert [row.value for row in rows[:4]] == pytest.approx(shares)
     assert rows[0].verdict == MISSED
@@ -237,16 +241,16 @@ def test_the_load_is_what_clients_saw_over_the_time_it_took():
     busy = service_load.Tally(4000, [0.001 * k for k in range(1, 101)], 40, 100, 2.0, 8_000_000)
     paced = service_load.Tally(200, [0.051] * 100, 10, 50, 1.0, 100_000)
     found = {(row.measure, row.case): row for row in service_load.rows(700.0, busy, paced)}
-    pairs = found["decision-observation pairs", service_load.BUSY]
+    pairs = found["decision-observation pairs", service_load.BUSY_CASE]
     assert (pairs.value, pairs.verdict, pairs.figure) == (2000.0, MET, "2000 /s")
     assert pairs.details == {"solves": 20.0, "bytes_per_pair": 2000.0}
-    latency = found["decisions, 99th percentile", service_load.BUSY]
+    latency = found["decisions, 99th percentile", service_load.BUSY_CASE]
     assert latency.value == pytest.approx(99.01)
-    assert (latency.verdict, found["decisions, 99th percentile", service_load.PACED].verdict) == (
+    assert (latency.verdict, found["decisions, 99th percentile", service_load.PACED_CASE].verdict) == (
         REPORTED,
         MISSED,
     )
-    assert found["commits, each with one fsync", service_load.BUSY].value == 50.0
+    assert found["commits, each with one fsync", service_load.BUSY_CASE].value == 50.0
 
 
 def test_the_load_is_served_and_every_pair_is_kept(tmp_path: Path):
@@ -306,6 +310,7 @@ def test_the_quick_bench_is_complete(quick: tuple[Path, str, str]):
             large_models,
             certificates,
             service_load,
+            waiting,
         )
     }
     aimed = [(row["measure"], row["case"]) for row in rows if row["target"]]
@@ -313,12 +318,12 @@ def test_the_quick_bench_is_complete(quick: tuple[Path, str, str]):
     # UCLK at two sizes against cvxpy, and two at (15,4); an update and its memory on two domains, planning at
     # 1 + 2 * 4 sizes; the first decision of every agent in models of three kinds; two of the service under load;
     # the recommended agent at every size.
-    first = len(catalogue.agents()) * len(discounts.KINDS)
+    first = len(catalogue.agents()) * len(discounts.MODEL_KINDS)
     rest = 2 + 1 + 1 + 2 + 2 + 2 + 2 * 2 + 1 + 2 * 4 + 2 + len(rivals.RECOMMENDED)
     assert len(aimed) == len(set(aimed)) == 3 * 4 + rest + first
     for name in (*catalogue.agents(), "UCLK, every step"):
         assert sum(row["measure"].startswith(f"{name}: a step, in multiples") for row in rows) == len(
-            rivals.STEPS
+            rivals.STEP_WORLDS
         )
 
 

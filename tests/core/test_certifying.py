@@ -40,7 +40,7 @@ def optimal_value(mdp: LinearMixtureMDP, theta: np.ndarray) -> np.ndarray:
     V = np.zeros(mdp.num_states)
     for _ in range(400):  # 0.9^400 is 5e-19
         gain = np.add.reduceat(p * (extra + mdp.discount * V[rows.successor]), rows.indptr[:-1])
-        V = (mdp.row_reward + gain).reshape(mdp.num_states, mdp.num_actions).max(axis=1)
+        V = (mdp.pair_reward + gain).reshape(mdp.num_states, mdp.num_actions).max(axis=1)
     return V
 
 

@@ -33,7 +33,7 @@ def test_counts_are_sums_and_the_list_has_each_once_in_order(path: list[tuple[in
     counts, rows = empty(), RIVER.transitions
     expected, order = np.zeros(rows.count), []
     for i, times in path:
-        state, action = divmod(int(rows.row_of[i]), RIVER.num_actions)
+        state, action = divmod(int(rows.pair_of[i]), RIVER.num_actions)
         assert counts.add(state, action, int(rows.successor[i]), times) == i
         order += [i] if expected[i] == 0.0 else []
         expected[i] += times
@@ -68,7 +68,7 @@ def test_a_transition_that_no_theta_allows_is_refused():
     possible = np.ones(NETWORK.transitions.count, bool)
     possible[3] = False
     counts = Counts(NETWORK.core, possible)
-    state, action = divmod(int(NETWORK.transitions.row_of[3]), NETWORK.num_actions)
+    state, action = divmod(int(NETWORK.transitions.pair_of[3]), NETWORK.num_actions)
     assert counts.add(state, action, int(NETWORK.transitions.successor[3])) == IMPOSSIBLE
     with pytest.raises(ValueError, match="out of range"):
         counts.load(np.eye(len(possible))[3], np.array([3]))

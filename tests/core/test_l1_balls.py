@@ -71,7 +71,7 @@ def slow_iteration(
             while p.sum() > 1.0 + 1e-15 and worst > 0:
                 p[worst] = max(0.0, p[worst] - (p.sum() - 1.0))
                 worst -= 1
-            Q[row] = mdp.row_reward[row] + p @ gain[order]
+            Q[row] = mdp.pair_reward[row] + p @ gain[order]
         V = Q.reshape(mdp.num_states, -1).max(axis=1)
     return V
 

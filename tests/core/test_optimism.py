@@ -56,7 +56,7 @@ def some_set(mdp: LinearMixtureMDP, world: World, rng: np.random.Generator) -> E
     for i in counts.observed[: counts.num_observed]:
         for _ in range(min(int(counts.values[i]), 40)):
             V = rng.random(mdp.num_states) * 10.0
-            known.add(int(mdp.transitions.row_of[i]), V, float(V[mdp.transitions.successor[i]]))
+            known.add(int(mdp.transitions.pair_of[i]), V, float(V[mdp.transitions.successor[i]]))
     away = mdp.polytope.interior - known.estimate()
     least = np.sqrt(away @ whole(mdp, known.sigma) @ away)  # the interior point is inside
     return Ellipsoid(known.sigma, known.estimate(), float(least * (1.0 + 10.0 ** rng.uniform(-3, 2)) + 1e-3))
@@ -224,7 +224,7 @@ def walk_of_sets(world: World, count: int) -> list[Ellipsoid]:
     for _ in range(count):
         for i in rng.integers(transitions.count, size=5):
             V = rng.random(world.mdp.num_states) * 10.0
-            known.add(int(transitions.row_of[i]), V, float(V[transitions.successor[i]]))
+            known.add(int(transitions.pair_of[i]), V, float(V[transitions.successor[i]]))
         sets.append(Ellipsoid(known.sigma.copy(), known.estimate(), 20.0))
     return sets
 

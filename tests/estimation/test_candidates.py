@@ -181,7 +181,7 @@ def test_files_and_forms(tmp_path: Path):
     again = vbmle.LinearMixtureMDP.load(tmp_path / "model.npz")
     assert again.domain == "vertices"
     assert again.fingerprint() == MDP.fingerprint()
-    with pytest.raises(ValueError, match="theta is a mix, and domain='vertices' wants all weight on one"):
+    with pytest.raises(ValueError, match="theta is a mix, and domain='vertices' needs all weight on one"):
         vbmle.World(MDP, [0.5, 0.5, 0.0])
     pieces = [sparse.csr_array(model.reshape(8, 4)) for model in MODELS]
     few = vbmle.LinearMixtureMDP.from_models(pieces, REWARD, 0.9, domain="vertices")

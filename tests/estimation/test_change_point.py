@@ -6,30 +6,22 @@ from typing import Any
 
 import numpy as np
 import pytest
+from counting_agents import COUNTING_AGENTS
 from scipy.stats import binom
 
 import vbmle
 from vbmle.estimation import change_point
-from vbmle.estimation.change_point import BLOCK, DELTA, SPLITS, ChangePoint, fixed_thetas
+from vbmle.estimation.change_point import BLOCK, FALSE_ALARM, SPLITS, ChangePoint, fixed_thetas
 from vbmle.testing import check_agent
 from vbmle.worlds import suppliers
 
 SHOP = suppliers(every=300)
 BOTH = vbmle.LinearMixtureMDP.from_models(
     [SHOP.mdp.transition([1.0, 0.0]), SHOP.mdp.transition([0.0, 1.0])],
-    SHOP.mdp.row_reward.reshape(4, 2),
+    SHOP.mdp.pair_reward.reshape(4, 2),
     0.9,
     domain="vertices",
 )
-AGENTS: list[Callable[..., Any]] = [
-    vbmle.VBMLE,
-    lambda mdp, **settings: vbmle.VBMLE(mdp, update="doubling", **settings),
-    vbmle.ApproximateVBMLE,
-    vbmle.MaximumLikelihood,
-    vbmle.PSRL,
-    vbmle.RBMLE,
-    vbmle.UCRL2,
-]
 
 
 def walk(world: vbmle.World, steps: int, seed: int = 0) -> list[int]:
@@ -86,10 +78,10 @@ def test_false_alarms_are_rarer_than_promised():
     for seed in range(runs):
         watch = ChangePoint(SHOP.mdp)
         alarms += any([watch.seen(i) for i in walk(vbmle.World(SHOP.mdp, [0.6, 0.4]), 300, seed)])
-    assert alarms <= binom.ppf(0.999, runs, DELTA)
+    assert alarms <= binom.ppf(0.999, runs, FALSE_ALARM)
 
 
-@pytest.mark.parametrize("make", AGENTS)
+@pytest.mark.parametrize("make", COUNTING_AGENTS)
 def test_a_jump_is_found_and_what_came_before_forgotten(make: Callable[..., Any]):
     agent = make(SHOP.mdp, restart="on-alarm")
     vbmle.simulate(agent, SHOP, 600)
@@ -109,7 +101,7 @@ def test_restarts_pay_where_the_mix_jumps_and_cost_nothing_where_it_does_not():
     np.testing.assert_array_equal(regret(calm, restart="on-alarm"), regret(calm))
 
 
-@pytest.mark.parametrize("make", AGENTS)
+@pytest.mark.parametrize("make", COUNTING_AGENTS)
 def test_at_once_is_one_by_one_and_a_file_goes_on(make: Callable[..., Any], tmp_path: Path):
     history = vbmle.simulate(vbmle.Random(SHOP.mdp), SHOP, 700)
     path = (history.states, history.actions, history.next_states)

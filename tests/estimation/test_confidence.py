@@ -10,7 +10,12 @@ import vbmle
 from vbmle import theory
 from vbmle.estimation.confidence import _Expansion
 from vbmle.estimation.counts import TransitionCounts
-from vbmle.estimation.likelihood_set import LikelihoodSet, likelihood_set, log_mixture, log_rows
+from vbmle.estimation.likelihood_set import (
+    LikelihoodSet,
+    likelihood_set,
+    log_krichevsky_trofimov,
+    log_mixture,
+)
 from vbmle.testing import example_models
 
 
@@ -53,7 +58,7 @@ def test_the_row_predictor_is_the_product_of_its_predictions():
         k = row.stop - row.start
         total += np.log((seen[i] + 0.5) / (seen[row].sum() + 0.5 * k))
         seen[i] += 1.0
-    assert log_rows(walked) == pytest.approx(total, rel=1e-10)
+    assert log_krichevsky_trofimov(walked) == pytest.approx(total, rel=1e-10)
 
 
 @pytest.mark.parametrize("steps", [1, 5, 50, 2000])
@@ -107,7 +112,9 @@ def excess() -> np.ndarray:
         watch, most = theory.Prequential(world.mdp), np.full(2, -np.inf)
         for s, a, n in zip(history.states, history.actions, history.next_states, strict=True):
             watch.observe(int(s), int(a), int(n))
-            counted = np.logaddexp(log_mixture(watch.counts), log_rows(watch.counts)) - np.log(2.0)
+            counted = np.logaddexp(log_mixture(watch.counts), log_krichevsky_trofimov(watch.counts)) - np.log(
+                2.0
+            )
             most = np.maximum(most, np.array([watch.log_q, counted]) - watch.counts.values @ true_p)
         found.append(most)
     return np.array(found)
@@ -178,7 +185,7 @@ def test_advantages_stay_below_their_bounds_at_the_very_ends_of_the_set(number: 
     members = sorted(points(likely, 6, rng), key=lambda theta: theta[0])
     for theta in (members[0], members[-1]):
         V = vbmle.evaluate(mdp, theta, policy)
-        Q = mdp.row_reward.reshape(3, 2) + 0.9 * np.asarray(mdp.transition(theta)) @ V
+        Q = mdp.pair_reward.reshape(3, 2) + 0.9 * np.asarray(mdp.transition(theta)) @ V
         assert (Q - V[:, None] <= bounds + 1e-9).all()
         assert ((low <= V + 1e-9) & (high >= V - 1e-9)).all()
 
@@ -235,7 +242,7 @@ def test_actions_that_are_the_same_do_not_stand_in_the_way():
     """With a third action equal to the first everywhere, no data could tell them apart, and none is needed."""
     world = small_world(1)
     features = np.asarray(world.mdp.transitions.phi).reshape(3, 2, 3, 3)
-    reward = world.mdp.row_reward.reshape(3, 2)
+    reward = world.mdp.pair_reward.reshape(3, 2)
     both = np.concatenate([features, features[:, :1]], axis=1)
     twice = vbmle.LinearMixtureMDP(
         both, np.concatenate([reward, reward[:, :1]], axis=1), 0.9, p_min=0.05, domain="simplex"
@@ -269,14 +276,14 @@ def test_an_empty_set_proves_nothing_and_says_so():
     assert not found.certified
     assert found.rivals[:, 1:].all()
     mdp = world.mdp
-    assert (found.V_low == mdp.row_reward.min() / (1.0 - mdp.discount)).all()
-    assert (found.V_high == mdp.row_reward.max() / (1.0 - mdp.discount)).all()
+    assert (found.V_low == mdp.pair_reward.min() / (1.0 - mdp.discount)).all()
+    assert (found.V_high == mdp.pair_reward.max() / (1.0 - mdp.discount)).all()
 
 
 def test_bounds_are_in_the_units_of_the_reward():
     world = two_models()
     models = [np.asarray(world.mdp.transition(theta)) for theta in np.eye(2)]
-    euros = 3.0 + 40.0 * world.mdp.row_reward.reshape(3, 2)
+    euros = 3.0 + 40.0 * world.mdp.pair_reward.reshape(3, 2)
     mdp = vbmle.LinearMixtureMDP.from_models(models, euros, 0.9, normalise_reward=True)
     truth = vbmle.World(mdp, world.theta)
     agent = vbmle.VBMLE(mdp)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from counting_agents import COUNTING_AGENTS
 
 import vbmle
 from vbmle.estimation.forgetting import ForgettingCounts
@@ -16,15 +17,6 @@ RNG = np.random.default_rng(4)
 MODELS = list(RNG.dirichlet(np.ones(3), (2, 3, 2)))
 MDP = vbmle.LinearMixtureMDP.from_models(MODELS, RNG.random((3, 2)), 0.9)
 WORLD = vbmle.World(MDP, [0.3, 0.7])
-AGENTS: list[Callable[..., Any]] = [
-    vbmle.VBMLE,
-    lambda mdp, **settings: vbmle.VBMLE(mdp, update="doubling", **settings),
-    vbmle.ApproximateVBMLE,
-    vbmle.MaximumLikelihood,
-    vbmle.PSRL,
-    vbmle.RBMLE,
-    vbmle.UCRL2,
-]
 
 
 def path(steps: int) -> vbmle.History:
@@ -66,7 +58,7 @@ def test_counts_are_the_weights(forget: Any, weight: Callable[[int], float]):
 
 
 @pytest.mark.parametrize("forget", [30, {"window": 15}])
-@pytest.mark.parametrize("make", AGENTS)
+@pytest.mark.parametrize("make", COUNTING_AGENTS)
 def test_agents_keep_the_contract(make: Callable[..., Any], forget: Any):
     check_agent(lambda mdp: make(mdp, forget=forget), riverswim(length=4, features="mixture"), steps=60)
 

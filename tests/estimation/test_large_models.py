@@ -135,7 +135,7 @@ def test_features_are_projected_as_they_are_needed():
         counts, agent = TransitionCounts(world.mdp), UCLK(world.mdp)
         rng = np.random.default_rng(5)
         for transition in rng.integers(0, 4 * 5 * states - 100, 30):
-            pair = int(world.mdp.transitions.row_of[transition])
+            pair = int(world.mdp.transitions.pair_of[transition])
             counts.add(*divmod(pair, 4), int(world.mdp.transitions.successor[transition]))
         for pair in (0, 31):
             agent.act(pair // 4)
@@ -186,7 +186,7 @@ def test_regret_needs_no_factors_of_many_states():
     world = many_states("simplex")
     mdp, p = world.mdp, world.mdp.transitions.probabilities(world.theta)
     rows = 4 * np.arange(mdp.num_states) + 1
-    moves, reward = mdp.transitions.csr(p)[rows], mdp.row_reward[rows]
+    moves, reward = mdp.transitions.csr(p)[rows], mdp.pair_reward[rows]
     exact = spsolve(sparse.csc_array(sparse.eye_array(mdp.num_states) - mdp.discount * moves), reward)
     got = planner.evaluate(mdp, world.theta, np.ones(mdp.num_states, np.int64))
     np.testing.assert_allclose(got, exact, rtol=0.0, atol=1e-10)

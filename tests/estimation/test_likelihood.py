@@ -154,7 +154,7 @@ def test_a_large_ridge_leaves_nearly_the_shortest_point(name: str, ridge: float)
     counts, point, rows = TransitionCounts(world.mdp), shortest(world.mdp), world.mdp.transitions
     for i in np.nonzero(rows.probabilities(point) > 0.01)[0]:
         counts.add(
-            *divmod(int(rows.row_of[i]), rows.num_actions), int(rows.successor[i]), times=1 + int(i) % 3
+            *divmod(int(rows.pair_of[i]), rows.num_actions), int(rows.successor[i]), times=1 + int(i) % 3
         )
     slope = np.linalg.norm(likelihood_gradient(Problem(name, world, counts, 0.0), point))
     found = maximum_likelihood(world.mdp, counts, ridge).theta
@@ -173,7 +173,7 @@ def test_the_order_of_observations_does_not_matter(seed: int):
     for _ in range(2):
         counts = TransitionCounts(world.mdp)
         for i in rng.permutation(seen):
-            counts.add(*divmod(int(rows.row_of[i]), world.mdp.num_actions), int(rows.successor[i]))
+            counts.add(*divmod(int(rows.pair_of[i]), world.mdp.num_actions), int(rows.successor[i]))
         estimates.append(
             [maximum_likelihood(world.mdp, counts), value_biased(world.mdp, counts, 0, 2.0, search="local")]
         )

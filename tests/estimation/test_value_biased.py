@@ -51,14 +51,14 @@ class Reference(NamedTuple):
         extra = (
             rows.dense(mdp.transition_reward) if len(mdp.transition_reward) else np.zeros(rows.dense(p).shape)
         )
-        known = mdp.row_reward.reshape(states, -1)[np.arange(states), policy]
+        known = mdp.pair_reward.reshape(states, -1)[np.arange(states), policy]
         here = extra[np.arange(states), policy]
         system = np.eye(states) - mdp.discount * step
         V = np.linalg.solve(system, known + (step * here).sum(1))
         visits = np.linalg.solve(system.T, np.eye(states)[self.state])
         weight = np.zeros(rows.dense(p).shape)
         weight[np.arange(states), policy] = visits[:, None] * (here + mdp.discount * V)
-        slope = dense(rows.phi).T @ weight.reshape(-1, states)[rows.row_of, rows.successor]
+        slope = dense(rows.phi).T @ weight.reshape(-1, states)[rows.pair_of, rows.successor]
         return likelihood_gradient(self.problem, theta) + self.bias * slope
 
 

@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sweeps import same
@@ -40,10 +41,10 @@ def start() -> Iterator[Start]:
     """Start `python ARGUMENTS`; all that runs is killed in the end."""
     started: list[subprocess.Popen[str]] = []
 
-    def run(*arguments: object, **extra: object) -> subprocess.Popen[str]:
+    def run(*arguments: object, **extra: Any) -> subprocess.Popen[str]:
         command = [sys.executable, *map(str, arguments)]
-        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-        started.append(subprocess.Popen(command, **(pipes | extra)))  # type: ignore[call-overload]
+        pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+        started.append(subprocess.Popen(command, **(pipes | extra)))
         return started[-1]
 
     yield run
@@ -116,7 +117,7 @@ def test_a_cluster_that_loses_a_worker_makes_the_records_of_home(
     done = vbmle(start, "run", spec, "--out", home, "--jobs", 2)
     assert done.wait(PATIENCE) == 0
     experiment = read(spec)
-    for trial in experiment.plan():
+    for trial in experiment.all_trials():
         same(Store(home, experiment).read(trial), Store(away, experiment).read(trial))
     assert (away / "report.html").exists()
 
@@ -132,7 +133,7 @@ def test_an_interrupt_and_the_end_of_the_cluster_keep_what_is_complete(tmp_path:
     _, err = run.communicate(timeout=PATIENCE)
     assert (run.returncode, err.splitlines()[-1][:18]) == (130, "vbmle: interrupted"), err
     kept = records(out)
-    assert kept < len(read(spec, trials=2000).plan()) / 2, "it did not go on to the end"
+    assert kept < len(read(spec, trials=2000).all_trials()) / 2, "it did not go on to the end"
     again = vbmle(start, "run", spec, "--trials", 2000, "--out", out, "--dask", address)
     until(lambda: records(out) > kept or again.poll() is not None)
     boss.kill()

@@ -64,7 +64,7 @@ def test_log_records_are_rows_of_full_ones(tmp_path: Path):
     few = small(**fields, record=Recording("log", distance=True, mle_error=True))
     for folder, experiment in (("every", every), ("few", few)):
         assert go(experiment, tmp_path / folder)[0].failures == []
-    for one, two in zip(every.plan(), few.plan(), strict=True):
+    for one, two in zip(every.all_trials(), few.all_trials(), strict=True):
         full, part = Store(tmp_path / "every", every).read(one), Store(tmp_path / "few", few).read(two)
         assert list(full.columns) == ["regret", "seconds", "trouble", "distance", "mle_error"]
         rows = two.steps - 1
@@ -82,7 +82,7 @@ def test_the_report_reads_steps_and_columns(tmp_path: Path):
     runs = world.agents["plain"]
     np.testing.assert_array_equal(runs.steps, measures.log_spaced(60))
     assert runs.columns["distance"].shape == runs.regret.shape == (2, len(runs.steps))
-    assert world.facts == pytest.approx(measures.facts(playing.make_world(experiment.plan()[0])))
+    assert world.facts == pytest.approx(measures.facts(playing.make_world(experiment.all_trials()[0])))
     weights = np.diff(runs.steps, prepend=0)
     assert np.mean(runs.seconds_per_step) == pytest.approx((runs.seconds * weights).sum() / (2 * 60))
 
@@ -101,7 +101,7 @@ def test_decisions_in_trouble_are_counted_row_by_row(tmp_path: Path):
     for experiment in (every, few):
         summary, _ = go(experiment, tmp_path)
         assert not summary.failures
-        for trial in experiment.plan():
+        for trial in experiment.all_trials():
             found[experiment.name, trial.agent] = Store(tmp_path, experiment).read(trial).columns["trouble"]
     assert set(found["every", "narrow"]) <= {0.0, 1.0}
     assert found["every", "narrow"][0] == 1.0

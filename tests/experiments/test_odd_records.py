@@ -32,9 +32,9 @@ def test_odd_records_are_set_aside_and_run_again(text: str, tmp_path: Path) -> N
     experiment = small()
     store = Store(tmp_path, experiment)
     store.begin()
-    for trial in experiment.plan():
+    for trial in experiment.all_trials():
         store.write(fake(trial))
-    path = store.path(experiment.plan()[0])
+    path = store.path(experiment.all_trials()[0])
     facts = {"facts: null": None, "facts: {}": {}, "facts: text": {"states": "many"}}
     if text == "column":
         rows = len(pl.read_parquet(path))
@@ -42,10 +42,10 @@ def test_odd_records_are_set_aside_and_run_again(text: str, tmp_path: Path) -> N
     else:
         rewrite(path, edited(path, facts=facts[text]) if text in facts else text)
     (results,) = load(tmp_path)
-    assert len(results.records) == len(experiment.plan()) - 1
+    assert len(results.records) == len(experiment.all_trials()) - 1
     assert any("damaged" in line for line in results.left_out)
     trials, lines = store.missing()
-    assert trials == experiment.plan()[:1]
+    assert trials == experiment.all_trials()[:1]
     assert any("set aside and run again" in line for line in lines)
     assert len(list((tmp_path / "set-aside").rglob("*.parquet"))) == 1
 

@@ -31,7 +31,7 @@ def files_that_run(agent: str, world: Choice) -> set[str]:
     """The files of the package of which some function runs while a trial is made, played and measured."""
     record = Recording("log", distance=True, mle_error=True)
     agents = {"one": Choice(agent)}
-    (trial,) = small(worlds={"here": world}, agents=agents, horizon=12, record=record).plan()
+    (trial,) = small(worlds={"here": world}, agents=agents, horizon=12, record=record).all_trials()
     found: set[str] = set()
 
     def note(frame: FrameType, event: str, argument: Any) -> None:
@@ -126,6 +126,7 @@ def test_an_edit_of_what_decides_numbers_makes_another_key(checkout: Path, name:
     "name",
     [
         "cli.py",
+        "terminal.py",
         "gym.py",
         "testing.py",
         "bench/runner.py",

@@ -31,7 +31,7 @@ def test_agents_are_paired_and_nothing_else_is():
         agents={"a": Choice("VBMLE"), "b": Choice("VBMLE"), "c": PLAIN},
         trials=3,
     )
-    seeds = {(t.world, t.agent, t.index): t.seeds() for t in experiment.plan()}
+    seeds = {(t.world, t.agent, t.index): t.seeds() for t in experiment.all_trials()}
     for (world, agent, index), found in seeds.items():
         assert (found["world"], found["chance"]) == tuple(
             seeds[world, "a", index][k] for k in ("world", "chance")
@@ -52,7 +52,7 @@ def test_seeds_do_not_depend_on_the_process():
 
 def test_a_seed_in_the_settings_is_left_alone():
     fixed = Choice("random_network", {**NETWORK.settings, "seed": 5})
-    first, second = small(worlds={"net": fixed}, trials=2).plan()
+    first, second = small(worlds={"net": fixed}, trials=2).all_trials()
     assert "world" not in first.seeds()
     assert playing.make_world(first).mdp.fingerprint() == playing.make_world(second).mdp.fingerprint()
 
@@ -66,7 +66,7 @@ def test_workers_agents_and_trials_do_not_change_the_others(tmp_path: Path):
     second, _ = go(more, resumed, jobs=2)
     assert (second.kept, second.made, second.failures) == (2, 6, [])
     go(more, fresh, jobs=1)
-    for trial in more.plan():
+    for trial in more.all_trials():
         one, two = Store(resumed, more).read(trial), Store(fresh, more).read(trial)
         same(one, two)
     again, _ = go(more, resumed)
@@ -92,7 +92,7 @@ def test_many_experiments_share_their_workers(tmp_path: Path):
         told.index("one: running 2 of 2") < told.index("two: running 2 of 2") < told.index("three: running 4")
     )
     go(several[1], tmp_path / "alone")
-    for trial in several[1].plan():
+    for trial in several[1].all_trials():
         same(Store(tmp_path, several[1]).read(trial), Store(tmp_path / "alone", several[1]).read(trial))
 
 
@@ -107,7 +107,7 @@ def test_the_truth_is_told_to_those_who_need_it_and_the_recipe_says_so(monkeypat
             self.told = theta
 
     monkeypatch.setattr(catalogue, "agents", lambda: {"Oracle": Oracle})
-    trial = small(agents={"o": Choice("Oracle", {"ridge": 2.0})}).plan()[0]
+    trial = small(agents={"o": Choice("Oracle", {"ridge": 2.0})}).all_trials()[0]
     world = playing.make_world(trial)
     agent = playing.make_agent(trial, world)
     assert isinstance(agent, Oracle)
@@ -139,7 +139,7 @@ def test_a_trial_that_raises_is_named_and_the_others_are_kept(tmp_path: Path):
 def test_the_recipe_repeats_the_trial(tmp_path: Path):
     experiment = small(worlds={"net": NETWORK})
     go(experiment, tmp_path)
-    (trial,) = experiment.plan()
+    (trial,) = experiment.all_trials()
     recipe = trial.recipe().replace("vbmle.simulate", "history = vbmle.simulate")
     found: dict[str, vbmle.History] = {}
     exec(recipe, found)
@@ -151,14 +151,14 @@ def test_a_full_disk_stops_the_run_and_keeps_what_is_complete(tmp_path: Path):
     """A disk that really is full: /dev/full takes the place of one record's file."""
     experiment = small(trials=2)
     store = Store(tmp_path, experiment)
-    unlucky = experiment.plan()[2]
+    unlucky = experiment.all_trials()[2]
     store.path(unlucky).parent.mkdir(parents=True)
     path_aside(store.path(unlucky)).symlink_to("/dev/full")
     with pytest.raises(Stopped, match="No space left") as caught:
         go(experiment, tmp_path)
     assert str(store.path(unlucky)) in str(caught.value)
     assert not store.path(unlucky).exists()
-    kept = sum(store.path(trial).exists() for trial in experiment.plan())
+    kept = sum(store.path(trial).exists() for trial in experiment.all_trials())
     assert kept == 2
     summary, _ = go(experiment, tmp_path)
     assert (summary.kept, summary.made) == (2, 2)
@@ -172,7 +172,7 @@ def test_a_folder_that_is_a_file_is_refused(tmp_path: Path):
 
 def test_a_worker_with_other_code_is_told_and_nothing_is_kept_of_it(tmp_path: Path):
     store, summary = Store(tmp_path, small()), Summary()
-    trial = small().plan()[0]
+    trial = small().all_trials()[0]
     _keep(store, trial, dataclasses.replace(fake(trial), code="0.0.1+abc"), summary)
     assert not store.path(trial).exists()
     (failure,) = summary.failures

@@ -70,7 +70,7 @@ def test_the_paper_experiment_is_the_papers():
         assert agent.settings.get("ridge", 1.0) == 1.0, label
         assert "ridge" in agent.settings or label == "PSRL"
     assert own.agents["UCLK"].settings["update"] == "every-step"
-    assert brief.plan()[0].seeds() == own.plan()[0].seeds()
+    assert brief.all_trials()[0].seeds() == own.all_trials()[0].seeds()
     assert (brief.worlds, brief.agents) == (own.worlds, own.agents)
     assert full["distance"].horizon == 2500
     assert full["distance"].record.distance

@@ -15,7 +15,7 @@ from vbmle.experiments.store import DamagedError, ForeignError, OldError, Store,
 
 
 def test_a_record_says_all_about_itself(tmp_path: Path):
-    trial = small().plan()[0]
+    trial = small().all_trials()[0]
     store = filled(tmp_path, small())
     frame, meta = pl.read_parquet(store.path(trial)), pl.read_parquet_metadata(store.path(trial))
     assert frame["step"].to_list() == [1, 2, 3, 4]
@@ -54,7 +54,7 @@ def no_labels(path: Path) -> None:
 @pytest.mark.parametrize("damage", [truncate, empty, scribble, other_numbers, no_labels])
 def test_damaged_records_are_told_and_set_aside(tmp_path: Path, damage):
     store = filled(tmp_path, small())
-    hurt, whole = small().plan()
+    hurt, whole = small().all_trials()
     damage(store.path(hurt))
     content = store.path(hurt).read_bytes()
     with pytest.raises(DamagedError):
@@ -68,7 +68,7 @@ def test_damaged_records_are_told_and_set_aside(tmp_path: Path, damage):
 
 
 def test_flipped_bytes_never_pass_for_a_record(tmp_path: Path):
-    store, trial = filled(tmp_path, small()), small().plan()[0]
+    store, trial = filled(tmp_path, small()), small().all_trials()[0]
     path, content = store.path(trial), store.path(trial).read_bytes()
     truth = store.read(trial).columns["regret"]
     for position in range(4, len(content), 37):
@@ -93,9 +93,9 @@ def test_records_of_other_settings_are_set_aside(tmp_path: Path, changes: dict[s
     filled(tmp_path, small(worlds={"net": NETWORK}))
     changed = small(**({"worlds": {"net": NETWORK}} | changes))
     with pytest.raises(ForeignError):
-        Store(tmp_path, changed).read(changed.plan()[0])
+        Store(tmp_path, changed).read(changed.all_trials()[0])
     trials, lines = Store(tmp_path, changed).missing()
-    assert trials == changed.plan()
+    assert trials == changed.all_trials()
     assert len(lines) == 1
     assert len(list((tmp_path / "set-aside").rglob("*.parquet"))) == 1
 
@@ -103,7 +103,7 @@ def test_records_of_other_settings_are_set_aside(tmp_path: Path, changes: dict[s
 def test_records_of_other_code_and_other_trials_are_foreign(tmp_path: Path):
     experiment = small(trials=2)
     store = filled(tmp_path, experiment)
-    first, _, third, _ = experiment.plan()
+    first, _, third, _ = experiment.all_trials()
     with pytest.raises(ForeignError):
         Store(tmp_path, experiment, code="another").read(first)
     shutil.copy(store.path(third), store.path(first))
@@ -123,7 +123,7 @@ def test_only_what_is_damaged_is_run_again(tmp_path: Path):
     experiment = small()
     go(experiment, tmp_path)
     store = Store(tmp_path, experiment)
-    hurt, whole = experiment.plan()
+    hurt, whole = experiment.all_trials()
     before, stamp = store.read(hurt), store.path(whole).stat().st_mtime_ns
     truncate(store.path(hurt))
     summary, said = go(experiment, tmp_path)
@@ -136,7 +136,7 @@ def test_only_what_is_damaged_is_run_again(tmp_path: Path):
 def test_rows_of_other_steps_are_foreign(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """The spacing of recorded steps is part of what a record is, though no setting tells it."""
     experiment = small(horizon=100, record=Recording(steps="log"))
-    store, trial = filled(tmp_path, experiment), experiment.plan()[0]
+    store, trial = filled(tmp_path, experiment), experiment.all_trials()[0]
     assert len(store.read(trial).columns["regret"]) == len(trial.steps) < 100
     monkeypatch.setattr(measures, "PER_DECADE", 10)
     with pytest.raises(ForeignError):
@@ -144,7 +144,7 @@ def test_rows_of_other_steps_are_foreign(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_other_seeds_make_another_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    store, trial = filled(tmp_path, small()), small().plan()[0]
+    store, trial = filled(tmp_path, small()), small().all_trials()[0]
     store.read(trial)
     monkeypatch.setattr(spec, "seed", lambda *key: 7)
     with pytest.raises(ForeignError):
@@ -156,9 +156,9 @@ def test_load_leaves_out_what_is_not_of_the_experiment(tmp_path: Path):
     store = Store(tmp_path, small())
     store.missing()
     store = filled(tmp_path, small())
-    truncate(store.path(small().plan()[0]))
+    truncate(store.path(small().all_trials()[0]))
     (results,) = load(tmp_path)
-    assert [record.trial for record in results.records] == small().plan()[1:]
+    assert [record.trial for record in results.records] == small().all_trials()[1:]
     damaged, foreign = results.left_out
     assert "damaged" in damaged
     assert foreign.endswith(": 4")  # two worlds, trials 1 and 2
@@ -173,7 +173,7 @@ def older(store: Store, trial: Trial) -> None:
 
 def test_records_of_an_older_format_are_told_by_name(tmp_path: Path):
     store = filled(tmp_path, small())
-    first, second = small().plan()
+    first, second = small().all_trials()
     older(store, first)
     with pytest.raises(OldError, match=r"an earlier version of vbmle \(vbmle-record-1, not vbmle-record-3\)"):
         store.read(first)

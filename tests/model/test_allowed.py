@@ -96,7 +96,7 @@ def test_rewards_of_the_next_state_sparse_and_tabular_models(make: Callable[...,
     reward = np.where(ALLOWED[:, :, None], RNG.random((S, A, S)), np.nan)
     pieces = [sparse.csr_array(model.reshape(S * A, S)) for model in MODELS]
     table = vbmle.LinearMixtureMDP.tabular(np.ones((S, A, S), bool), HOLES, 0.9, allowed=ALLOWED)
-    truth = np.where(ALLOWED.ravel()[table.transitions.row_of], 1.0 / S, 1.0)
+    truth = np.where(ALLOWED.ravel()[table.transitions.pair_of], 1.0 / S, 1.0)
     for world in (
         vbmle.World(masked(reward), THETA),
         vbmle.World(vbmle.LinearMixtureMDP.from_models(pieces, HOLES, 0.9, allowed=ALLOWED), THETA),
@@ -113,7 +113,7 @@ def test_files_keep_it_exactly(tmp_path: Path):
     assert again.fingerprint() == mdp.fingerprint() == masked().fingerprint()
     assert again.names == mdp.names
     np.testing.assert_array_equal(again.allowed, ALLOWED)
-    np.testing.assert_array_equal(again.row_reward, mdp.row_reward)
+    np.testing.assert_array_equal(again.pair_reward, mdp.pair_reward)
     for other in (masked(100.0 * HOLES, normalise_reward=True), copied()):
         other.save(tmp_path / "other.npz")
         assert vbmle.LinearMixtureMDP.load(tmp_path / "other.npz").fingerprint() == other.fingerprint()

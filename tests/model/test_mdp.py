@@ -168,7 +168,7 @@ def test_permuting_states_permutes_the_model(order: list[int]):
 def test_reward_by_pair_and_by_transition():
     by_pair = LinearMixtureMDP(FEATURES, REWARD, 0.9)
     by_transition = LinearMixtureMDP(FEATURES, REWARD_NEXT, 0.9)
-    np.testing.assert_array_equal(by_pair.row_reward, REWARD.reshape(-1))
+    np.testing.assert_array_equal(by_pair.pair_reward, REWARD.reshape(-1))
     assert len(by_pair.transition_reward) == 0
     i = by_transition.transitions.find(2, 1, 3)
     assert by_transition.transition_reward[i] == REWARD_NEXT[2, 1, 3]
@@ -178,20 +178,20 @@ def test_reward_by_pair_and_by_transition():
 def test_normalised_rewards_span_the_unit_interval_and_map_back(low: float, width: float):
     reward = low + width * (REWARD - REWARD.min()) / np.ptp(REWARD)
     mdp = LinearMixtureMDP(FEATURES, reward, 0.9, normalise_reward=True)
-    assert (mdp.row_reward.min(), mdp.row_reward.max()) == (0.0, 1.0)
-    back = mdp.reward_offset + mdp.reward_scale * mdp.row_reward
+    assert (mdp.pair_reward.min(), mdp.pair_reward.max()) == (0.0, 1.0)
+    back = mdp.reward_offset + mdp.reward_scale * mdp.pair_reward
     np.testing.assert_allclose(back, reward.reshape(-1), atol=1e-12 * (abs(low) + width))
 
 
 def test_rewards_in_range_are_never_rescaled():
     mdp = LinearMixtureMDP(FEATURES, REWARD, 0.9, normalise_reward=True)
     assert (mdp.reward_offset, mdp.reward_scale) == (0.0, 1.0)
-    np.testing.assert_array_equal(mdp.row_reward, REWARD.reshape(-1))
+    np.testing.assert_array_equal(mdp.pair_reward, REWARD.reshape(-1))
 
 
 def test_a_constant_reward_out_of_range_can_be_normalised():
     mdp = LinearMixtureMDP(FEATURES, np.full((4, 2), 7.0), 0.9, normalise_reward=True)
-    assert (mdp.row_reward == 0.0).all()
+    assert (mdp.pair_reward == 0.0).all()
     assert mdp.reward_offset == 7.0
 
 

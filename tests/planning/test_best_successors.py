@@ -22,7 +22,7 @@ def sweeps(mdp: vbmle.LinearMixtureMDP, count: int) -> np.ndarray:
             for i in range(rows.indptr[pair], rows.indptr[pair + 1]):
                 worth = (extra[i] if len(extra) else 0.0) + mdp.discount * V[rows.successor[i]]
                 state = pair // mdp.num_actions
-                new[state] = max(new[state], mdp.row_reward[pair] + worth)
+                new[state] = max(new[state], mdp.pair_reward[pair] + worth)
         V = new
     return V
 
@@ -36,9 +36,9 @@ def test_it_is_what_sweeps_converge_to(name: str) -> None:
 
 
 @pytest.mark.parametrize("discount", [0.01, 0.9, 0.99999])
-@pytest.mark.parametrize("kind", discounts.KINDS)
+@pytest.mark.parametrize("kind", discounts.MODEL_KINDS)
 def test_no_theta_has_a_higher_value(kind: str, discount: float) -> None:
-    mdp = discounts.KINDS[kind](discount)
+    mdp = discounts.MODEL_KINDS[kind](discount)
     bound = optimistic_value(mdp)
     for seed in range(5):
         theta = np.random.default_rng(seed).dirichlet(np.ones(mdp.dimension))
@@ -49,14 +49,14 @@ def test_no_theta_has_a_higher_value(kind: str, discount: float) -> None:
         plan = vbmle.plan(mdp, theta)
         pair = np.arange(mdp.num_states), plan.policy
         V = np.linalg.solve(
-            np.eye(mdp.num_states) - discount * P[pair], mdp.row_reward.reshape(mdp.num_states, -1)[pair]
+            np.eye(mdp.num_states) - discount * P[pair], mdp.pair_reward.reshape(mdp.num_states, -1)[pair]
         )
         assert (bound >= V - 1e-9 * (1.0 + np.abs(V))).all()
 
 
-@pytest.mark.parametrize("kind", discounts.KINDS)
+@pytest.mark.parametrize("kind", discounts.MODEL_KINDS)
 def test_improvements_do_not_multiply_near_1(kind: str) -> None:
-    near, nearer = (BestSuccessors(discounts.KINDS[kind](gamma)) for gamma in (0.99, 0.99999))
+    near, nearer = (BestSuccessors(discounts.MODEL_KINDS[kind](gamma)) for gamma in (0.99, 0.99999))
     assert nearer.improvements <= 3 * near.improvements
     assert nearer.error_bound <= 1e-9 / (1.0 - 0.99999)
 
@@ -81,7 +81,7 @@ def test_no_starts_are_made_where_there_is_no_bias(monkeypatch: pytest.MonkeyPat
         raise AssertionError("starts were made")
 
     monkeypatch.setattr(Solver, "_prepare", never)
-    mdp = discounts.KINDS["tabular"](0.99999)
+    mdp = discounts.MODEL_KINDS["tabular"](0.99999)
     estimate = vbmle.value_biased(mdp, vbmle.TransitionCounts(mdp), 0, 0.0)
     likely = vbmle.maximum_likelihood(mdp, vbmle.TransitionCounts(mdp))
     np.testing.assert_allclose(estimate.theta, likely.theta, atol=1e-12)

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from known_models import optimal, value_of
 from quantecon.markov import DiscreteDP
 from scipy import sparse
 
-from vbmle import LinearMixtureMDP, Plan, evaluate, plan, plan_known, value_iteration
+from vbmle import LinearMixtureMDP, Plan, evaluate, plan, value_iteration
 from vbmle.core.planning import Planner
 from vbmle.testing import example_models
 
@@ -63,29 +64,6 @@ def problem(
     return Problem(mdp, theta, P, R)
 
 
-def value_of(P: np.ndarray, R: np.ndarray, policy: np.ndarray, discount: float) -> np.ndarray:
-    """V^pi by numpy's solver, refined in extended precision until rounding does not matter."""
-    rows = np.arange(len(R))
-    wide = np.eye(len(R), dtype=np.longdouble) - discount * P[rows, policy].astype(np.longdouble)
-    V = np.zeros(len(R), dtype=np.longdouble)
-    for _ in range(4):
-        rest = R[rows, policy] - wide @ V
-        V += np.linalg.solve(wide.astype(float), rest.astype(float))
-    return V.astype(float)
-
-
-def optimal(P: np.ndarray, R: np.ndarray, discount: float) -> np.ndarray:
-    """V*: Howard's policy iteration until the value stops rising."""
-    policy = R.argmax(1)
-    V = value_of(P, R, policy, discount)
-    while True:
-        policy = (R + discount * P @ V).argmax(1)
-        better = value_of(P, R, policy, discount)
-        if (better <= V + 1e-13 * (1.0 + np.abs(V))).all():
-            return np.maximum(V, better)
-        V = better
-
-
 def bellman(mdp: LinearMixtureMDP, theta: np.ndarray, V: np.ndarray) -> np.ndarray:
     """T V by the sweep that all iterative planners share."""
     planner = Planner(mdp.core, factors=False)
@@ -103,6 +81,16 @@ def assert_keeps_its_promise(result: Plan, exact: np.ndarray, tolerance: float, 
 
 
 # ---- reference: the same answer from every method, from NumPy and from another library
+
+
+def test_actions_that_tie_within_rounding_are_counted_in_the_bound():
+    """Rewards of 1e-12: the better action is better by less than what counts as a tie, so the bound has to say it."""
+    moves = [[[1.0, 0.0], [0.5, 0.5]], [[0.99, 0.01], [0.98, 0.02]]]
+    reward = 1e-12 * np.array([[0.6, 0.0], [0.4, 0.4 + 4e-3]])
+    mdp = LinearMixtureMDP.from_models([np.array(moves)], reward, 0.999)
+    found = plan(mdp, [1.0], method="policy-iteration")
+    exact = DiscreteDP(1e12 * reward, np.array(moves), 0.999).solve("policy_iteration").v * 1e-12
+    assert np.abs(found.V - exact).max() <= found.error_bound
 
 
 @pytest.mark.parametrize("is_sparse", [False, True], ids=["dense", "sparse"])
@@ -161,7 +149,7 @@ def test_every_kind_of_model_is_planned_for(name: str):
     if len(mdp.transition_reward):
         R = (P * mdp.transitions.dense(mdp.transition_reward)).sum(-1)
     else:
-        R = mdp.row_reward.reshape(mdp.num_states, mdp.num_actions)
+        R = mdp.pair_reward.reshape(mdp.num_states, mdp.num_actions)
     exact = optimal(P, R, mdp.discount)
     rounding = Problem(mdp, theta, P, R).rounding
     for result in (*(plan(mdp, theta, method=m) for m in METHODS), value_iteration(mdp, theta)):
@@ -346,62 +334,3 @@ def test_unknown_methods_and_numbers_of_sweeps_are_refused():
         plan(world.mdp, world.theta, method="magic")
     with pytest.raises(ValueError, match="sweeps is 0; it needs a whole number that is at least 1"):
         value_iteration(world.mdp, world.theta, sweeps=0)
-
-
-# ---- one model that is fully known
-
-
-@pytest.mark.parametrize("kind", ["dense", "sparse"])
-@pytest.mark.parametrize("states", [1, 3, 40, 300])
-@pytest.mark.parametrize("discount", [0.5, 0.9, 0.99])
-def test_planning_for_a_known_model_keeps_its_promise(states: int, discount: float, kind: str):
-    """Against the mixture with one base model, exact policy iteration; rewards of any range."""
-    rng = np.random.default_rng([states, int(100 * discount)])
-    moves = rng.dirichlet(np.full(states, 0.3), (states, 3))
-    reward = rng.normal(size=(states, 3)) * 20.0
-    given = moves if kind == "dense" else sparse.csr_array(moves.reshape(-1, states))
-    found = plan_known(given, reward, discount, tolerance=1e-7)
-    low, high = reward.min(), reward.max()
-    mdp = LinearMixtureMDP.from_models([moves], (reward - low) / (high - low), discount)
-    exact = plan(mdp, [1.0], method="policy-iteration")
-    V = (high - low) * exact.V + low / (1.0 - discount)
-    Q = (high - low) * exact.Q + low / (1.0 - discount)
-    assert found.converged
-    assert found.error_bound <= 1e-7
-    np.testing.assert_allclose(found.V, V, rtol=1e-10, atol=1e-7)
-    np.testing.assert_allclose(found.Q, Q, rtol=1e-10, atol=1e-7)
-    np.testing.assert_allclose(evaluate(mdp, [1.0], found.policy), exact.V, rtol=0.0, atol=1e-7)
-
-
-@pytest.mark.parametrize("kind", ["dense", "sparse"])
-def test_planning_for_a_known_model_that_never_mixes_keeps_its_promise(kind: str):
-    """A long ring, walked or waited in: values spread one state a sweep. The closed form is a geometric series."""
-    states, discount = 60, 0.999
-    moves = np.stack([np.roll(np.eye(states), 1, axis=1), np.eye(states)], axis=1)
-    reward = np.zeros((states, 2))
-    reward[0] = [1.0, -1.0]
-    given = moves if kind == "dense" else sparse.csr_array(moves.reshape(-1, states))
-    found = plan_known(given, reward, discount, tolerance=1e-7)
-    expected = discount ** ((states - np.arange(states)) % states) / (1.0 - discount**states)
-    assert found.converged
-    np.testing.assert_allclose(found.V, expected, rtol=0.0, atol=1e-7)
-    np.testing.assert_array_equal(found.policy, 0)
-
-
-def test_planning_for_a_known_model_refuses_what_is_no_model():
-    moves, reward = np.full((2, 2, 2), 0.5), np.zeros((2, 2))
-    wrong = moves.copy()
-    wrong[1, 0] = [0.7, 0.7]
-    with pytest.raises(ValueError, match=r"transition is not a probability distribution at \(s=1, a=0\)"):
-        plan_known(wrong, reward, 0.9)
-    with pytest.raises(ValueError, match=r"transition is not a probability distribution at \(s=1, a=0\)"):
-        plan_known(sparse.csr_array(wrong.reshape(4, 2)), reward, 0.9)
-    wrong[1, 0] = [1.5, -0.5]
-    with pytest.raises(ValueError, match="transition is not a probability distribution"):
-        plan_known(wrong, reward, 0.9)
-    with pytest.raises(ValueError, match="transition has shape"):
-        plan_known(moves, np.zeros((3, 2)), 0.9)
-    with pytest.raises(ValueError, match="reward has shape"):
-        plan_known(moves, np.zeros(2), 0.9)
-    with pytest.raises(ValueError, match="discount is 1"):
-        plan_known(moves, reward, 1.0)

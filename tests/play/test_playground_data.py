@@ -110,7 +110,7 @@ def test_a_page_closes_no_script_early():
     ("theta", "message"),
     [
         (None, "--model needs --theta: 3 weights"),
-        ("a,b,c", "it needs numbers with commas between"),
+        ("a,b,c", "it needs numbers separated by commas"),
         (".5,.5", "theta"),
         (".5,.5,.5", "outside the feasible set"),
     ],

@@ -174,7 +174,8 @@ def test_posterior_sampling_draws_from_the_posterior_on_the_grid(laptop: Opened)
     """An obvious version of the same learner, in Python, draws the same thetas at the same times."""
     world, grid = SCENES["desk"].world, points(RESOLUTION)
     steps = run(laptop, "desk", 4)["sampling"]["steps"]
-    moves = np.array([world.mdp.transition(corner).toarray() for corner in np.eye(3)])  # type: ignore[union-attr]
+    models: list[Any] = [world.mdp.transition(corner) for corner in np.eye(3)]
+    moves = np.array([model.toarray() for model in models])
     information, growth, due = np.eye(3), 0.0, True
     fit, theta = np.zeros(len(grid)), np.full(3, 1 / 3)
     for t, step in enumerate(steps):

@@ -98,7 +98,7 @@ def swept(agents: tuple[str, ...] = ("a", "b")) -> Results:
         horizon=4,
     )
     records = []
-    for trial in spec.plan():
+    for trial in spec.all_trials():
         settings = trial.world_choice.settings
         loss = settings["gap"] ** 2 * (1.0 + trial.index)
         columns = {"regret": loss * np.arange(1, 5) / 4, "seconds": np.full(4, 1e-3 * settings["dimension"])}

@@ -36,7 +36,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_every_world_that_was_drawn_is_measured(folder: Path):
     rows = world_measures.read(folder)
     assert set(rows) == {("(3,2)", trial) for trial in range(COUNT)}
-    seed = experiment().plan()[0].seeds()["world"]
+    seed = experiment().all_trials()[0].seeds()["world"]
     first = hardness(worlds.random_network(3, 2, 2, seed=seed))
     assert rows["(3,2)", 0]["diameter"] == first.diameter
     assert rows["(3,2)", 0]["inverse_gaps"] == first.inverse_gaps

@@ -44,7 +44,7 @@ def fill(folder: Path, experiment: Experiment) -> None:
     """Records of curves that are made up: the n-th agent loses n times the trial's own number, as sqrt(t)."""
     store = Store(folder, experiment)
     store.begin()
-    for trial in experiment.plan():
+    for trial in experiment.all_trials():
         steps = trial.steps
         rank, luck = (
             list(experiment.agents).index(trial.agent),

@@ -27,7 +27,7 @@ def made() -> Results:
     agents = {"VBMLE": Choice("VBMLE"), "UCLK": Choice("UCLK"), "UCLK (0.01 radius)": Choice("UCLK")}
     experiment = Experiment(name="choices", worlds=worlds, agents=agents, trials=TRIALS, horizon=1)
     records = []
-    for trial in experiment.plan():
+    for trial in experiment.all_trials():
         size, choice = split(trial.world)
         agent = trial.agent.split(" (")[0]
         factor = 0.01 if "radius" in trial.agent else SCALES[choice][agent]

@@ -5,7 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from vbmle.report.standings import FLOOR, standings
+from vbmle.experiments.behind import FLOOR
+from vbmle.report.standings import standings
 from vbmle.report.world_runs import Runs, WorldRuns
 
 
@@ -56,6 +57,25 @@ def test_only_trials_that_all_have_finished_count():
     found = standings([one], measure="random", recommended="a")
     assert found.trials == [2]
     assert found.lines[1].ratios.tolist() == [2.0]
+
+
+def test_the_random_policy_may_have_fewer():
+    one = world("one", a=[1.0, 3.0], b=[2.0, 2.0], random=[500.0])
+    found = standings([one], measure="random", recommended="a")
+    assert found.trials == [2]
+    assert {line.agent: line.ratios.tolist() for line in found.lines} == {"a": [1.0], "b": [1.0]}
+
+
+def test_the_ratio_in_each_world_has_an_interval_over_trials_alone():
+    luck = np.random.default_rng(1).exponential(size=40)
+    worlds = [
+        world("sure", a=list(luck), b=list(3.0 * luck), random=[90.0]),
+        world("open", a=list(luck), b=list(luck[::-1]), random=[90.0]),
+    ]
+    _, b = standings(worlds, measure="random", recommended="a").lines
+    sure = b.behind[0]
+    assert (sure.value, sure.low, sure.high) == pytest.approx((3.0, 3.0, 3.0))
+    assert b.behind[1].low == 1.0 < b.behind[1].high
 
 
 def test_intervals_hold_the_estimate_and_vanish_without_chance():

@@ -22,7 +22,7 @@ Loss = Callable[[Trial], float]
 
 
 def results(experiment: Experiment, columns: Callable[[Trial], dict[str, np.ndarray]]) -> Results:
-    records = [Record(trial, columns(trial), FACTS) for trial in experiment.plan()]
+    records = [Record(trial, columns(trial), FACTS) for trial in experiment.all_trials()]
     return Results(experiment, records, {}, [])
 
 

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
-from serving import NPZ, PATIENCE, Process, process
+from serving import NPZ, PATIENCE, Local, Process, process, served
 
 from vbmle.serve.client import Refused
 from vbmle.serve.http_api import BODY_BYTES
@@ -142,3 +142,20 @@ def test_a_model_with_a_pickle_in_it_is_refused_and_not_opened(server: Process, 
     assert (refused.value.status, trap.exists()) == (422, False)
     pickle.loads(pickle.dumps(Trap(trap)))
     assert trap.exists(), "the trap works"
+
+
+@pytest.mark.parametrize("path", ["/v1/loops/depot/decisions", "/v1/loops/depot"])
+def test_a_request_that_breaks_something_is_told_so_and_the_log_says_where(path: str, tmp_path: Path):
+    async def test(local: Local) -> None:
+        await local.make()
+        controller: Any = local.service.loops["depot"]
+        controller.outcomes = None  # nothing works without
+        sent: list[Any] = []
+        decision = {"state": 1, "request_id": "r1"} if "decisions" in path else None
+        with pytest.raises(AttributeError, match="NoneType"):  # which the server logs
+            await local.ask("POST" if decision else "GET", path, decision, sent=sent)
+        expected = f"{path} failed inside the server; its log says where"
+        assert sent[0]["status"] == 500
+        assert expected in json.loads(sent[1]["body"])["error"]
+
+    served(tmp_path, test)

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from serving import Local, happened, served
+from serving import Local, audit, happened, served
 
 from vbmle import worlds
 from vbmle.experiments import catalogue
 from vbmle.serve import loop_state, snapshots
+from vbmle.serve.event_log import INSERTED_AT_ONCE
 from vbmle.serve.events import SolveBegun
 from vbmle.serve.learner import Learner, agent_bytes
 from vbmle.serve.loop_state import LoopState
@@ -161,12 +162,14 @@ def test_commits_wait_for_the_disk_and_are_shared(tmp_path: Path):
         gate, commit, written = threading.Event(), log._commit, log.written
         log._commit = lambda batch: (gate.wait(), commit(batch))[1]
         before = (written.commits, written.events)
-        requests = [asyncio.ensure_future(local.decide(1, f"r{k}")) for k in range(50)]
-        while local.service.loops["depot"].state.decisions < 50:
+        many = 2 * INSERTED_AT_ONCE + 1
+        requests = [asyncio.ensure_future(local.decide(1, f"r{k}")) for k in range(many)]
+        while local.service.loops["depot"].state.decisions < many:
             await asyncio.sleep(0)
         gate.set()  # the first commit was on its way when the others came
         await asyncio.gather(*requests)
-        assert written.events - before[1] == 50
+        assert written.events - before[1] == many
         assert written.commits - before[0] <= 2
 
     served(tmp_path, test)
+    audit(tmp_path, "depot")

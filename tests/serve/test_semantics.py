@@ -1,37 +1,14 @@
 """What requests mean: the same again changes nothing, contradictions are refused, what is late counts."""
 
 import asyncio
-import threading
 from pathlib import Path
 from typing import Any
 
-import polars
 import pytest
-from serving import DEPOT, NPZ, Hands, Local, served
+from serving import NPZ, Hands, Local, counted, counts, served
 
-from vbmle import TransitionCounts, plan, recommended
-from vbmle.serve.learner import agent_bytes
 from vbmle.serve.npz import npz_bytes
-from vbmle.worlds import riverswim, two_suspects
-
-
-def counted(local: Local) -> tuple[int, ...]:
-    """What must not change when a request is sent again."""
-    state = local.service.loops["depot"].state
-    return (
-        state.seq,
-        state.decisions,
-        state.observations,
-        state.cancelled,
-        state.refusals,
-        len(state.pending),
-    )
-
-
-def counts(local: Local, loop: str) -> TransitionCounts:
-    """What the agent of a loop has learnt from."""
-    agent: Any = local.service.loops[loop].solves.learner.agent
-    return agent.counts
+from vbmle.worlds import riverswim
 
 
 def test_the_same_request_gets_the_same_answer(tmp_path: Path):
@@ -213,28 +190,6 @@ def test_in_shadow_the_baseline_acts_and_the_agent_learns(tmp_path: Path):
     served(tmp_path, test)
 
 
-def test_frozen_keeps_the_policy_and_the_data(tmp_path: Path):
-    async def test(local: Local) -> None:
-        await local.make()
-        await local.play(10)
-        await local.rest()
-        controller = local.service.loops["depot"]
-        assert (await local.post("mode", {"mode": "frozen"})).body == {"mode": "frozen"}
-        version, policy = controller.state.version, controller.solves.policy
-        await local.play(10, seed=1, prefix="more")
-        await local.rest()
-        assert (controller.state.version, controller.solves.policy) == (version, policy)
-        assert controller.state.observations == 20
-        await local.post("mode", {"mode": "live"})
-        await local.rest()
-        assert counts(local, "depot").total == 20
-        before = counted(local)
-        await local.post("mode", {"mode": "live"})
-        assert counted(local) == before
-
-    served(tmp_path, test)
-
-
 def test_an_impossible_outcome_is_refused_and_remembered_once(tmp_path: Path):
     async def test(local: Local) -> None:
         await local.make()
@@ -261,23 +216,6 @@ def test_an_impossible_outcome_is_refused_and_remembered_once(tmp_path: Path):
     served(tmp_path, test)
 
 
-def test_allowed_actions_are_kept_to_and_the_best_of_them_is_played(tmp_path: Path):
-    async def test(local: Local) -> None:
-        await local.make()
-        await local.play(30)
-        await local.rest()
-        policy = local.service.loops["depot"].solves.policy
-        assert policy.theta is not None
-        Q = plan(DEPOT.mdp, policy.theta).Q
-        for state in range(4):
-            others = [action for action in range(3) if action != policy.actions[state]]
-            answer = await local.decide(state, f"allowed-{state}", allowed=others)
-            assert answer["action"] == others[int(Q[state, others].argmax())]
-            assert await local.decide(state, f"allowed-{state}", allowed=others) == answer
-
-    served(tmp_path, test)
-
-
 def test_models_and_loops_can_be_put_again_but_not_otherwise(tmp_path: Path):
     async def test(local: Local) -> None:
         put = [await local.ask("PUT", "/v1/models/depot", content=NPZ) for _ in range(2)]
@@ -294,155 +232,5 @@ def test_models_and_loops_can_be_put_again_but_not_otherwise(tmp_path: Path):
         assert "exists with settings {'seed': 1}, not {'seed': 2}" in changed.body["error"]
         both = await asyncio.gather(*(local.ask("PUT", "/v1/loops/b", body) for _ in range(3)))
         assert sorted(answer.status for answer in both) == [200, 200, 201]
-
-    served(tmp_path, test)
-
-
-def test_a_loop_without_a_named_agent_has_the_recommended_one(tmp_path: Path):
-    async def test(local: Local) -> None:
-        await local.ask("PUT", "/v1/models/depot", content=NPZ)
-        made = await local.ask("PUT", "/v1/loops/depot", {"model": "depot"})
-        agent = recommended(DEPOT.mdp)
-        assert (made.status, made.body["agent"]) == (201, type(agent).__name__)
-        agent.act(int(DEPOT.mdp.initial.argmax()))
-        assert agent_bytes(local.service.loops["depot"].solves.learner.agent) == agent_bytes(agent)
-        for body, status in (({}, 200), ({"agent": made.body["agent"]}, 200), ({"agent": "VBMLE"}, 409)):
-            assert (await local.ask("PUT", "/v1/loops/depot", {"model": "depot", **body})).status == status
-        suspects = npz_bytes(two_suspects().mdp.save)
-        await local.ask("PUT", "/v1/models/suspects", content=suspects)
-        one_of_two = await local.ask("PUT", "/v1/loops/suspects", {"model": "suspects"})
-        assert (one_of_two.status, one_of_two.body["agent"]) == (201, made.body["agent"])
-        named = {"model": "depot", "agent": "VBMLE"}
-        assert (await local.ask("PUT", "/v1/loops/named", named)).status == 201
-        assert (await local.ask("PUT", "/v1/loops/named", {"model": "depot"})).status == 409
-
-    served(tmp_path, test)
-
-
-def test_a_loop_that_has_gone_quiet_is_to_be_watched(tmp_path: Path):
-    clock = Hands()
-
-    async def test(local: Local) -> None:
-        await local.make()
-        for number in range(20):
-            await local.play(1, prefix=f"p{number}", seed=number)
-            clock.pass_by(60.0)
-        await local.rest()
-        clock.pass_by(86000.0 - 60.0)
-        assert (await local.ask("GET", "/v1/loops/depot")).body["verdict"]["level"] == "learning"
-        clock.pass_by(2 * 86400.0)
-        verdict = (await local.ask("GET", "/v1/loops/depot")).body["verdict"]
-        assert (verdict["level"], verdict["title"]) == ("watch", "It has gone quiet")
-        assert "no outcome has come for 3 days" in verdict["text"]
-        metrics = (await local.ask("GET", "/metrics")).body.decode()
-        assert 'vbmle_verdict{loop="depot"} 1.0' in metrics
-
-    served(tmp_path, test, clock)
-
-
-def test_decisions_are_answered_while_a_solve_runs(tmp_path: Path):
-    """The solve is held up until the decision has come: it would wait for ever if the decision waited for it."""
-
-    async def test(local: Local) -> None:
-        await local.make()
-        controller = local.service.loops["depot"]
-        learner: Any = controller.solves.learner
-        gate, solve = threading.Event(), learner.solve
-
-        def slow(*arguments: Any) -> Any:
-            gate.wait()
-            return solve(*arguments)
-
-        learner.solve = slow
-        first = await local.decide(1, "r1")
-        await local.post("observations", {"decision_id": first["decision_id"], "next_state": 2})
-        assert controller.state.solving is not None
-        assert (await local.decide(2, "r2"))["policy_version"] == 0
-        gate.set()
-        await local.rest()
-        assert (await local.decide(2, "r3"))["policy_version"] == 1
-
-    served(tmp_path, test)
-
-
-def test_nothing_that_is_asked_for_waits_for_solves(tmp_path: Path):
-    """Every thread for solves is held up: decisions among allowed actions, events, models and loops still come."""
-
-    async def test(local: Local) -> None:
-        await local.make()
-        gate, pool = threading.Event(), local.service._pools.solves
-        held = [pool.submit(gate.wait) for _ in range(64)]
-        try:
-            best = local.service.loops["depot"].solves.policy.actions[1]
-            others = [action for action in range(3) if action != best]
-            assert (await local.decide(1, "r1", allowed=others))["action"] in others
-            assert (await local.ask("GET", "/v1/loops/depot/events?follow=false")).status == 200
-            assert (await local.ask("GET", "/v1/loops/depot/export.parquet")).status == 200
-            await local.make(loop="another")
-        finally:
-            gate.set()
-        assert all(job.result() for job in held)
-
-    served(tmp_path, test)
-
-
-def test_a_failing_agent_keeps_its_loop_alive(tmp_path: Path):
-    async def test(local: Local) -> None:
-        await local.make()
-        agent: Any = local.service.loops["depot"].solves.learner.agent
-        agent.act = lambda state: 1 / 0
-        await local.play(3)
-        await local.rest()
-        body = (await local.ask("GET", "/v1/loops/depot")).body
-        assert body["policy"]["failure"] == "ZeroDivisionError: division by zero"
-        assert body["verdict"]["level"] == "stop"
-
-    served(tmp_path, test)
-
-
-def test_a_replay_says_what_another_agent_would_have_played(tmp_path: Path):
-    async def test(local: Local) -> None:
-        await local.make()
-        await local.play(40)
-        before = counted(local)
-        answer = await local.post("replay", {"agent": "Random", "settings": {"seed": 5}})
-        assert answer.status == 200
-        assert answer.body["decisions"] == 40
-        differing = sum(item["times"] for item in answer.body["differences"])
-        assert answer.body["agreement"] == pytest.approx(1 - differing / 40)
-        wrong = await local.post("replay", {"agent": "VBMLE", "settings": {"search": "x"}})
-        assert wrong.status == 422
-        assert counted(local)[1:] == before[1:]
-
-    served(tmp_path, test)
-
-
-def test_the_export_has_every_decision_and_its_outcome(tmp_path: Path):
-    async def test(local: Local) -> bytes:
-        await local.make()
-        await local.play(10)
-        await local.decide(1, "open")
-        await local.post("cancel", {"decision_id": (await local.decide(1, "undone"))["decision_id"]})
-        return (await local.ask("GET", "/v1/loops/depot/export.parquet")).body
-
-    (tmp_path / "export.parquet").write_bytes(served(tmp_path / "folder", test))
-    table = polars.read_parquet(tmp_path / "export.parquet")
-    assert table["status"].to_list() == ["observed"] * 10 + ["pending", "cancelled"]
-    for row in table.head(10).iter_rows(named=True):
-        reward = DEPOT.mdp.row_reward[row["state"] * 3 + row["action"]]
-        expected = reward * DEPOT.mdp.reward_scale + DEPOT.mdp.reward_offset
-        assert row["reward"] == pytest.approx(expected)
-
-
-def test_the_stream_has_every_event_and_goes_on_where_it_was(tmp_path: Path):
-    async def test(local: Local) -> None:
-        await local.make()
-        await local.play(5)
-        await local.rest()
-        whole = (await local.ask("GET", "/v1/loops/depot/events?follow=false")).body.decode()
-        numbers = [int(line[4:]) for line in whole.splitlines() if line.startswith("id: ")]
-        assert numbers == list(range(1, local.service.loops["depot"].state.seq + 1))
-        rest = await local.ask("GET", "/v1/loops/depot/events?follow=false", headers={"Last-Event-ID": "4"})
-        assert rest.body.decode().count("id: ") == len(numbers) - 4
 
     served(tmp_path, test)

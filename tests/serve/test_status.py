@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from serving import Local, happened, served
+from serving import Hands, Local, happened, served
 
 from vbmle import LinearMixtureMDP, World, plan
 from vbmle.serve.events import Observed
@@ -129,3 +129,49 @@ def test_an_impossible_outcome_follows_the_rule_of_the_agent(rule: str, tmp_path
     first = served(tmp_path, test)
     assert first == served(tmp_path, test)
     assert first[1] == (3.0 if rule == "widen" else 2.0)
+
+
+def test_a_loop_that_has_gone_quiet_is_to_be_watched(tmp_path: Path):
+    clock = Hands()
+
+    async def test(local: Local) -> None:
+        await local.make()
+        for number in range(20):
+            await local.play(1, prefix=f"p{number}", seed=number)
+            clock.pass_by(60.0)
+        await local.rest()
+        clock.pass_by(86000.0 - 60.0)
+        assert (await local.ask("GET", "/v1/loops/depot")).body["verdict"]["level"] == "learning"
+        clock.pass_by(2 * 86400.0)
+        verdict = (await local.ask("GET", "/v1/loops/depot")).body["verdict"]
+        assert (verdict["level"], verdict["title"]) == ("watch", "It has gone quiet")
+        assert "no outcome has come for 3 days" in verdict["text"]
+        metrics = (await local.ask("GET", "/metrics")).body.decode()
+        assert 'vbmle_verdict{loop="depot"} 1.0' in metrics
+
+    served(tmp_path, test, clock)
+
+
+def test_the_verdict_says_who_acts(tmp_path: Path):
+    async def verdict(local: Local, mode: str) -> tuple[str, str]:
+        await local.post("mode", {"mode": mode})
+        found = (await local.ask("GET", "/v1/loops/depot")).body["verdict"]
+        assert found["level"] == "learning"
+        return found["title"], found["text"]
+
+    async def test(local: Local) -> None:
+        await local.make()
+        decisions = [await local.decide(1, f"r{k}", baseline_action=k) for k in range(3)]
+        for decision in decisions:
+            await local.post("observations", {"decision_id": decision["decision_id"], "next_state": 2})
+        await local.rest()
+        assert (await verdict(local, "live"))[0] == "Learning"
+        title, text = await verdict(local, "shadow")
+        assert (title, "would do the same in 33% of decisions" in text) == ("Learning in shadow", True)
+        await verdict(local, "frozen")
+        last = await local.decide(1, "last")
+        await local.post("observations", {"decision_id": last["decision_id"], "next_state": 2})
+        title, text = await verdict(local, "frozen")
+        assert (title, "and 1 outcome waits to be learnt from" in text) == ("Frozen", True)
+
+    served(tmp_path, test)

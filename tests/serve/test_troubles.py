@@ -74,6 +74,35 @@ def test_a_full_disk_loses_nothing_and_is_got_over(tmp_path: Path):
     audit(tmp_path, "depot")
 
 
+def test_a_disk_that_works_again_is_noticed_though_nothing_is_asked(tmp_path: Path):
+    """A balancer asks nothing of a server that is not ready: it must find out by itself."""
+
+    async def test(local: Local) -> None:
+        await some(local)
+        log, loops = local.service.log, local.service.loops
+        told = {"decision_id": (await local.decide(1, "r1"))["decision_id"], "next_state": 1}
+        await local.post("observations", told)
+        await local.rest()
+        log._writer.execute("PRAGMA query_only = ON")
+        assert (await local.post("decisions", {"state": 1, "request_id": "r2"})).status == 503
+        while local.service.loops is loops or local.service._reading:
+            await asyncio.sleep(0.001)
+        duplicate = await local.post("observations", told)
+        assert duplicate.body == {"recorded": 0, "duplicates": 1}, "what is on disk needs no disk that works"
+        loops = local.service.loops
+        for works, status in ((False, 503), (True, 200)):
+            log._writer.execute(f"PRAGMA query_only = {'OFF' if works else 'ON'}")
+            log.probe()
+            while log._under_way is not None:
+                await asyncio.sleep(0.001)
+            assert (await local.ask("GET", "/readyz")).status == status
+            assert local.service.loops is loops, "nothing was lost, so nothing is read again"
+        assert log.written.failures == 1
+
+    served(tmp_path, test)
+    audit(tmp_path, "depot")
+
+
 def test_a_folder_that_becomes_read_only_is_said_and_got_over(tmp_path: Path):
     """SQLite's own switch raises the very error that a disk does which the system has made read-only."""
 
@@ -156,6 +185,26 @@ def test_an_event_that_was_changed_is_noticed(tmp_path: Path):
     connection.close()
     with pytest.raises(DamagedLog, match="event 2 of loop depot is not what was written"):
         served(tmp_path, some)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ("UPDATE events SET kind = 'creates' WHERE seq = 1", "event 1 begins loop 'depot'"),
+        ("UPDATE events SET loop = 'other' WHERE seq = 3", "event 3 begins loop 'other'"),
+        ("UPDATE events SET key = 'other' WHERE seq = 2", "event 2 of loop depot is not what was written"),
+        ("UPDATE models SET npz = x'00'", "model depot cannot be read"),
+        ("UPDATE models SET fingerprint = 'other'", "rests on model depot, which is gone or another"),
+    ],
+)
+def test_what_stands_beside_an_event_is_checked_too(change: str, said: str, tmp_path: Path):
+    served(tmp_path, some)
+    connection = sqlite3.connect(tmp_path / "events.db")
+    connection.executescript(f"DROP TRIGGER events_stay; {change}")
+    connection.close()
+    with pytest.raises(DamagedLog, match=said) as refusal:
+        served(tmp_path, some)
+    assert "\n" not in str(refusal.value)
 
 
 def test_a_later_format_is_refused(tmp_path: Path):

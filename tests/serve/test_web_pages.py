@@ -154,6 +154,10 @@ def test_the_alarm_says_where_and_what_to_do(page: Page, server: Process):
     section = page.locator("section", has=page.locator(".fit")).last
     expect(section).to_contain_text(f"In state 1 after 0 (60 times): {UNLIKELY} 60 times, expected")
     expect(page.locator("button[data-mode=shadow]")).to_have_class("urgent")
+    above, below = section.bounding_box(), page.locator(".columns section").first.bounding_box()
+    assert above is not None
+    assert below is not None
+    assert above["y"] <= below["y"], "what it is about comes first"
     assert wrong == []
 
 

@@ -27,7 +27,8 @@ HIDDEN = [0.2, 0.3, 0.5]
 
 
 def law(world: World) -> np.ndarray:
-    return np.asarray(world.mdp.transition(world.theta).toarray()).reshape(  # type: ignore[union-attr]
+    moves: Any = world.mdp.transition(world.theta)  # sparse
+    return np.asarray(moves.toarray()).reshape(
         world.mdp.num_states, world.mdp.num_actions, world.mdp.num_states
     )
 

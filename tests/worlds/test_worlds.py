@@ -115,7 +115,7 @@ def test_riverswim_has_the_numbers_of_the_literature(features: str, length: int)
             expected |= {s + 1: 0.35, s: 0.6, s - 1: 0.05}
         np.testing.assert_allclose(p[s, RIGHT], list(expected.values()), atol=EXACT)
         np.testing.assert_array_equal(p[s, LEFT], np.eye(length)[max(s - 1, 0)])
-    reward = world.mdp.row_reward.reshape(length, 2)
+    reward = world.mdp.pair_reward.reshape(length, 2)
     assert (reward[0, LEFT], reward[last, RIGHT]) == (0.005, 1.0)
     assert reward.sum() == pytest.approx(1.005)
     assert world.first_state(0.999) == 0
@@ -163,7 +163,7 @@ def test_hypercube_probabilities(dimension: int, delta: float, gap: float):
         np.testing.assert_allclose(p[0, a], [1 - to, to], atol=EXACT)
         np.testing.assert_allclose(p[1, a], [delta, 1 - delta], atol=EXACT)
     np.testing.assert_array_equal(
-        world.mdp.row_reward.reshape(2, -1), np.repeat([[0.0], [1.0]], 2**width, axis=1)
+        world.mdp.pair_reward.reshape(2, -1), np.repeat([[0.0], [1.0]], 2**width, axis=1)
     )
     assert world.first_state(0.999) == 0
 
@@ -230,7 +230,7 @@ def test_random_network_is_its_slow_version(hidden: int, temperature: float, see
 
 def test_random_network_has_a_random_reward_and_truth():
     world = random_network(15, 4, 10)
-    reward = world.mdp.row_reward
+    reward = world.mdp.pair_reward
     assert 0.0 <= reward.min() < 0.1  # 60 uniform draws: all above .1 has probability .9^60 = .002
     assert 0.9 < reward.max() <= 1.0
     assert world.theta.min() > 0.0
@@ -242,13 +242,13 @@ def test_random_network_has_a_random_reward_and_truth():
 
 def test_network_reward_and_truth_have_streams_of_their_own():
     base, wide, more = (random_network(3, 2, *size, seed=4) for size in ((5, 32), (5, 16), (6, 32)))
-    np.testing.assert_array_equal(base.mdp.row_reward, wide.mdp.row_reward)
-    np.testing.assert_array_equal(base.mdp.row_reward, more.mdp.row_reward)
+    np.testing.assert_array_equal(base.mdp.pair_reward, wide.mdp.pair_reward)
+    np.testing.assert_array_equal(base.mdp.pair_reward, more.mdp.pair_reward)
     np.testing.assert_array_equal(base.theta, wide.theta)
     for j in range(5):
         np.testing.assert_array_equal(transition(base, np.eye(5)[j]), transition(more, np.eye(6)[j]))
     other = random_network(3, 2, 5, seed=5)
-    assert not np.array_equal(base.mdp.row_reward, other.mdp.row_reward)
+    assert not np.array_equal(base.mdp.pair_reward, other.mdp.pair_reward)
     assert not np.array_equal(base.theta, other.theta)
 
 
@@ -256,16 +256,16 @@ def test_sparse_networks_pay_for_one_pair_and_are_otherwise_the_same():
     paid = set()
     for seed in range(30):
         usual, sparse = (random_network(3, 2, 4, seed=seed, reward=kind) for kind in ("uniform", "sparse"))
-        np.testing.assert_array_equal(np.sort(sparse.mdp.row_reward), [0.0] * 5 + [1.0])
+        np.testing.assert_array_equal(np.sort(sparse.mdp.pair_reward), [0.0] * 5 + [1.0])
         np.testing.assert_array_equal(usual.theta, sparse.theta)
         np.testing.assert_array_equal(transition(usual), transition(sparse))
-        paid.add(int(sparse.mdp.row_reward.argmax()))
+        paid.add(int(sparse.mdp.pair_reward.argmax()))
     assert len(paid) == 6  # all pairs: missing one of 6 in 30 draws has probability 6 (5/6)^30 = .025, once
 
 
 def test_the_usual_reward_is_the_first_draw_of_its_stream():
     rng = np.random.default_rng(np.random.SeedSequence(7).spawn(3)[1])
-    np.testing.assert_array_equal(random_network(3, 2, 4, seed=7).mdp.row_reward, rng.random((3, 2)).ravel())
+    np.testing.assert_array_equal(random_network(3, 2, 4, seed=7).mdp.pair_reward, rng.random((3, 2)).ravel())
 
 
 def test_cold_networks_are_nearly_deterministic_and_hot_ones_nearly_uniform():
@@ -282,7 +282,7 @@ DISCOUNTS = pytest.mark.parametrize("discount", [0.3, 0.9, 0.99])
 
 def home_values(discount: float, luck: float) -> tuple[float, float]:
     """Of always safe and always risky, at home, by their own recursions."""
-    reward = closed_loop_trap(discount).mdp.row_reward.reshape(3, 2)
+    reward = closed_loop_trap(discount).mdp.pair_reward.reshape(3, 2)
     safe = reward[HOME, SAFE] / (1 - discount)
     risky = (reward[HOME, RISKY] + discount * luck * 1.0) / (1 - discount**2)
     return safe, risky

@@ -11,7 +11,7 @@ constexpr Index kMostPolicies = 500;  // a handful are needed; rounding could ma
 
 struct Improvement {
     Index changed = 0;
-    double residual = 0.0;  // max |T V - V|
+    double residual = 0.0;  // max |T V - V|: actions that tie within rounding count with what they are better by
 };
 
 // Makes the policy greedy for V. Actions that tie within rounding stay.
@@ -23,8 +23,9 @@ Improvement improve(Planner& planner, const double* p, const double* V, Index* p
     for (Index s = 0; s < model.num_states; ++s) {
         const double* Q = planner.Q.data + model.pair(s, 0);
         Index chosen = policy[s];
-        double best = Q[chosen];
+        double best = Q[chosen], top = best;
         for (Index a = 0; a < model.num_actions; ++a) {
+            top = larger(top, Q[a]);
             if (Q[a] > best + margin) {
                 best = Q[a];
                 chosen = a;
@@ -32,7 +33,7 @@ Improvement improve(Planner& planner, const double* p, const double* V, Index* p
         }
         found.changed += chosen != policy[s];
         policy[s] = chosen;
-        found.residual = larger(found.residual, vb::fabs(best - V[s]));
+        found.residual = larger(found.residual, vb::fabs(top - V[s]));
     }
     return found;
 }

@@ -1,13 +1,12 @@
 """An agent is two methods and a policy: act(state) -> action, observe(state, action, next_state), policy.
 
 `Agent` adds saving and exact continuation: it saves its parts (counts, trigger, solver, sampler, ...), each of which
-says what it saves, and the attributes that the class names in `saved`. `ModelAgent` is for agents that learn a model
-from transition counts and decide when their trigger says so.
+says what it saves, and the attributes that the class names in `saved`. The file is that of `vbmle.agents.agent_file`.
+`ModelAgent`, for agents that learn a model from transition counts, is in `vbmle.agents.model_agent`.
 """
 
 from __future__ import annotations
 
-import json
 import os
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Protocol, Self, runtime_checkable
@@ -15,18 +14,16 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Protocol, Self, runt
 import numpy as np
 from numpy.typing import ArrayLike
 
+from vbmle.agents import agent_file
 from vbmle.agents.decision import Decision
-from vbmle.agents.recount import MODEL_CHANGED, places, recount
-from vbmle.agents.triggers import EveryStep, Trigger
+from vbmle.agents.recount import MODEL_CHANGED
 from vbmle.agents.tuning import Knob
 from vbmle.common import saved_checks
-from vbmle.common.files import Snapshot, field, load_npz, save_npz
+from vbmle.common.files import Snapshot
 from vbmle.common.validation import Among, Ints, index, one_of
-from vbmle.estimation.change_point import RESTARTS, ChangePoint, Restart
-from vbmle.estimation.counts import ImpossibleTransition, TransitionCounts
-from vbmle.estimation.forgetting import Forget, ForgettingCounts
+from vbmle.estimation.counts import TransitionCounts
+from vbmle.estimation.forgetting import ForgettingCounts
 from vbmle.model.mdp import LinearMixtureMDP
-from vbmle.model.widening import widened
 from vbmle.model.world import World
 from vbmle.planning.planner import require_policy
 
@@ -34,12 +31,6 @@ if TYPE_CHECKING:
     from vbmle.agents.belief import Belief
     from vbmle.estimation.confidence import Confidence
     from vbmle.estimation.misfit import Misfit
-
-FORMAT = "vbmle-agent-2"
-
-ON_IMPOSSIBLE = ("raise", "skip", "widen")
-OnImpossible = Annotated[str, Among(ON_IMPOSSIBLE)]
-"""What an agent does with an observation that no feasible theta allows."""
 
 
 @runtime_checkable
@@ -54,7 +45,7 @@ class Part(Protocol):
 
 
 class Agent(ABC):
-    """The base class of all agents. One of your own needs `observe` and `policy`, and `act` if it decides when asked.
+    """The base class of all agents. A subclass needs `observe` and `policy`, and `act` if it decides when asked.
 
     Every attribute that is a `Part` is saved with the agent, and so are the attributes named in `saved`.
 
@@ -91,6 +82,9 @@ class Agent(ABC):
     saved: ClassVar[tuple[str, ...]] = ()
     """Attributes, arrays or numbers, that are saved beside the parts; those of base classes come on top."""
 
+    learns_from_counts: ClassVar[bool] = False
+    """Whether counts are all that observations leave behind, so that they can be recounted on another model."""
+
     label: ClassVar[str] = ""
     """What it is called in comparisons; the name of the class where this is empty."""
 
@@ -114,7 +108,7 @@ class Agent(ABC):
     def act(self, state: Any) -> Any:
         """The action to take in `state`, that of the policy in force; asking twice gives the same answer.
 
-        A state given by name is answered by the name of an action, where actions have names.
+        If the state is given by name, so is the action, where actions have names.
         """
         if isinstance(state, str):
             return self._act_by_name(state)
@@ -189,7 +183,7 @@ class Agent(ABC):
         return misfit(self._all_counts("a test of the model"), delta)
 
     def belief(self, prior: ArrayLike | None = None) -> Belief:
-        """What the observations say about theta: the posterior of each candidate, or mean and 90% interval by weight.
+        """What the observations say about theta: each candidate's posterior, or mean and 90% interval of each weight.
 
         prior: (d,) probabilities of the candidates, where theta is one of them (domain "vertices"); uniform by default.
         """
@@ -272,22 +266,13 @@ class Agent(ABC):
             elif key in ("error_bound", "alpha"):
                 saved_checks.require_within(key, snapshot[key], 0.0, np.inf)
 
+    def _learnt(self) -> Snapshot:
+        """All that is written to a file: the snapshot, and what a subclass needs for a model that has changed."""
+        return self.snapshot()
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the agent as .npz (no pickle): after `load`, act and observe go on exactly as before."""
-        kept = {name: value for name, value in self.settings.items() if not callable(value)}
-        functions = sorted(set(self.settings) - set(kept))
-        meta = {
-            "format": FORMAT,
-            "class": type(self).__name__,
-            "model": self._given.fingerprint(),
-            "settings": kept,
-            "functions": functions,
-            "widened": self._wide,
-            "shape": [self.mdp.num_states, self.mdp.num_actions],
-        }
-        where = {"where": places(self.counts)} if isinstance(self, ModelAgent) else {}
-        text = np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8)
-        save_npz(path, {"meta": text, **where, **self.snapshot()})
+        agent_file.save(self, path)
 
     @classmethod
     def load(
@@ -297,62 +282,16 @@ class Agent(ABC):
         model_changed: Annotated[str, Among(MODEL_CHANGED)] = "refuse",
         **functions: Any,
     ) -> Self:
-        """Rebuild a saved agent on the same model; settings that are functions must be given again by name.
+        """Rebuild a saved agent on the same model; settings that are functions have to be passed again by name.
 
-        model_changed: what to do where the model is another one, say with a corrected reward. "refuse" it, or
+        model_changed: what to do if the model has changed, say its reward was corrected. "refuse" it, or
         "recount": what was counted carries over, for agents that learn from counts (`vbmle.agents.recount`).
         """
         one_of("model_changed", model_changed, MODEL_CHANGED)
         if isinstance(path, LinearMixtureMDP):
             raise ValueError(f"the arguments of load are swapped; it needs {cls.__name__}.load(path, mdp)")
         _require_model(f"{cls.__name__}.load", mdp)
-        snapshot, meta = load_npz(path, FORMAT, "an agent written by Agent.save")
-        try:
-            kind, model = field(meta, "class", str), field(meta, "model", str)
-            settings, given_again = field(meta, "settings", dict), field(meta, "functions", list)
-            if not all(isinstance(name, str) for name in given_again):
-                raise ValueError("functions holds something other than names")
-        except ValueError as error:
-            raise ValueError(f"{path} is a damaged agent file: {error}") from error
-        if kind != cls.__name__:
-            raise ValueError(f"{path} holds a {kind[:40]}; load it with {kind[:40]}.load")
-        changed, where = model != mdp.fingerprint(), snapshot.pop("where", None)
-        if changed and model_changed == "refuse":
-            raise ValueError(f"{path} was saved on another model ({model[:40]}, not {mdp.fingerprint()})")
-        if changed and not _learns_from_counts(cls):
-            raise ValueError(f"{kind} learns from more than counts; model_changed='recount' is not for it")
-        shape = [mdp.num_states, mdp.num_actions]
-        if changed and (where is None or meta.get("shape") != shape):
-            rule = (
-                "it needs a file that says (states, actions) of the model it was saved on, and the same now"
-            )
-            raise ValueError(f"{path} cannot be recounted on (states, actions) = {tuple(shape)}; {rule}")
-        missing = [str(name)[:40] for name in given_again if name not in functions]
-        if missing:
-            raise ValueError(
-                f"{path} used a function for {missing[0]!r}; give it again: load(..., {missing[0]}=...)"
-            )
-        wide = meta.get("widened", [])
-        pairs = mdp.num_states * mdp.num_actions
-        if not isinstance(wide, list) or not all(type(pair) is int and 0 <= pair < pairs for pair in wide):
-            raise ValueError(f"{path} is a damaged agent file: widened needs pairs below {pairs}")
-        try:
-            agent = cls(widened(mdp, wide) if wide else mdp, **settings, **functions)
-            agent._given, agent._wide = mdp, wide
-            if changed and where is not None and isinstance(agent, ModelAgent):
-                recount(agent, snapshot, where)
-            else:
-                agent.restore(snapshot)
-        except ImpossibleTransition as error:
-            raise ImpossibleTransition(f"{path}: {error}") from error
-        except (KeyError, ValueError, TypeError, ArithmeticError, MemoryError) as error:
-            raise ValueError(f"{path} is a damaged agent file: {error}") from error
-        return agent
-
-
-def _learns_from_counts(cls: type[Agent]) -> bool:
-    """Whether counts are all that observations leave behind."""
-    return issubclass(cls, ModelAgent) and cls.observe is ModelAgent.observe
+        return agent_file.load(cls, path, mdp, model_changed == "recount", functions)
 
 
 def refuse_more(agent: object, *given: Any, **named: Any) -> None:
@@ -387,146 +326,3 @@ def require_every_action(name: str, mdp: LinearMixtureMDP) -> None:
         raise ValueError(
             f"{name} needs every action in every state, and allowed= leaves some out; VBMLE respects it"
         )
-
-
-class ModelAgent(Agent):
-    """An agent that learns from transition counts, and decides at most once for each observation and state.
-
-    A subclass has `_decide`, and another `_trigger` where it need not decide every time. One with an `observe` of its
-    own is asked one by one in `observe_many`, unless it has one of its own too.
-
-    on_impossible: what to do with an observation that no feasible theta allows. "raise" refuses it; "skip" notes it in
-    `counts.skipped` and learns nothing from it; "widen" gives its pair (s, a) a chance of 1% of anything from then on
-    (`vbmle.model.widening`), in `mdp`, and counts it.
-
-    forget: a half-life in steps, or {"window": steps}: what is older weighs less, or nothing
-    (`vbmle.estimation.forgetting`), for a mix that drifts. Decisions are due at least four times in that time.
-
-    restart: "on-alarm" forgets all observations before a change of theta when a test finds one
-    (`vbmle.estimation.change_point`), for a mix that jumps; `restarts` says when that was.
-    """
-
-    saved: ClassVar[tuple[str, ...]] = ("decisions", "_decided")
-
-    def __init_subclass__(cls, **extra: Any) -> None:
-        super().__init_subclass__(**extra)
-        if "observe" in vars(cls) and "observe_many" not in vars(cls):
-            cls.observe_many = Agent.observe_many  # type: ignore[method-assign, assignment]
-
-    def __init__(
-        self,
-        mdp: LinearMixtureMDP,
-        on_impossible: OnImpossible = "raise",
-        forget: Forget = None,
-        restart: Restart = None,
-        **settings: Any,
-    ) -> None:
-        one_of("on_impossible", on_impossible, ON_IMPOSSIBLE)
-        if restart is not None:
-            one_of("restart", restart, RESTARTS)
-        # Only what a subclass handed over is among its settings: one that knows neither can still be rebuilt.
-        own = {
-            "on_impossible": (on_impossible, "raise"),
-            "forget": (forget, None),
-            "restart": (restart, None),
-        }
-        given = {name: value for name, (value, default) in own.items() if value != default}
-        super().__init__(mdp, **given, **settings)
-        self._on_impossible = on_impossible
-        self.counts = TransitionCounts(mdp) if forget is None else ForgettingCounts(mdp, forget)
-        self._trigger: Trigger = EveryStep()
-        self._decided = -1  # the state decided for since the last observation
-        self._watch = ChangePoint(mdp) if restart else None
-        self._alarm = False
-
-    @abstractmethod
-    def _decide(self, state: int) -> None:
-        """Update the policy, and what it rests on, for acting in `state`."""
-
-    def act(self, state: Any) -> Any:
-        if state != self._decided or state < 0:
-            if isinstance(state, str):
-                return self._act_by_name(state)
-            state = index("state", state, self.mdp.num_states)
-            fading = self.counts if isinstance(self.counts, ForgettingCounts) else None
-            if self._trigger.due(state) or (fading and fading.aged):
-                self._decide(state)
-                self._trigger.decided()
-                if fading:
-                    fading.decided()
-                self.decisions += 1
-            self._decided = state
-        return int(self.policy[state])  # checked already: this is the hot path
-
-    def observe(self, state: int, action: int, next_state: int, *more: Any, **named: Any) -> None:
-        if more or named:
-            refuse_more(self, state, action, next_state, *more, **named)
-        try:
-            seen = self.counts.add(state, action, next_state)
-            self._trigger.seen(seen)
-            self._decided = -1
-            if self._watch and self._watch.seen(seen):
-                self._start_anew()
-        except ImpossibleTransition:
-            if self._on_impossible == "raise":
-                raise
-            self.observe_many([state], [action], [next_state])
-
-    def observe_many(self, states: ArrayLike, actions: ArrayLike, next_states: ArrayLike) -> Ints:
-        """Learn from logged transitions at once: the same as one by one, and refused as a whole.
-
-        Returns the indices of those that no feasible theta allows, after `on_impossible` was applied to them.
-        """
-        found = self.counts.find_many(states, actions, next_states)
-        odd = np.nonzero(found < 0)[0]
-        if len(odd) and self._on_impossible == "raise":
-            self.counts.add_many(states, actions, next_states)  # says which
-        s, a, to = (column[odd] for column in self.counts.path(states, actions, next_states))
-        if len(odd) and self._on_impossible == "widen":
-            self._widen(s * self.mdp.num_actions + a)
-            found = self.counts.find_many(states, actions, next_states)
-        else:
-            self.counts.skip(s, a, to)
-            found = found[found >= 0]
-        while len(found):
-            now = found if self._watch is None else found[: self._until_alarm(found)]
-            self._trigger.seen_many(self.counts.add_found(now))
-            self._decided, found = -1, found[len(now) :]
-            if self._alarm:
-                self._start_anew()
-        return odd
-
-    @property
-    def restarts(self) -> list[int]:
-        """After how many observations it has started anew (restart="on-alarm")."""
-        return [] if self._watch is None else list(self._watch.restarts)
-
-    def _until_alarm(self, found: Ints) -> int:
-        """How many of those transitions the watch takes before it alarms, that one included; all, where it does not."""
-        watch = self._watch
-        assert watch is not None
-        for i, transition in enumerate(found.tolist()):
-            if watch.seen(transition):
-                self._alarm = True
-                return i + 1
-        return len(found)
-
-    def _start_anew(self) -> None:
-        """Forget all that was observed before the mix changed."""
-        given, wide, watch, decisions = self._given, self._wide, self._watch, self.decisions
-        assert watch is not None
-        kept = watch.restart()
-        type(self).__init__(self, self.mdp, **self.settings)
-        self._given, self._wide, self._watch, self.decisions = given, wide, watch, decisions
-        if len(kept):
-            self._trigger.seen_many(self.counts.add_found(kept))
-
-    def _widen(self, pairs: Ints) -> None:
-        """Go on with a model that gives those pairs a small chance of anything, and with all that was counted."""
-        given, wide, watch = self._given, sorted({*self._wide, *pairs.tolist()}), self._watch
-        counts, decisions = self.counts, self.decisions
-        type(self).__init__(self, widened(given, wide), **self.settings)
-        if self._watch and watch:  # it looks for changes from here on
-            self._watch.steps, self._watch.restarts = watch.steps, watch.restarts
-        self._given, self._wide, self.decisions = given, wide, decisions
-        self._trigger.seen_many(self.counts.continue_from(counts))

@@ -1,7 +1,7 @@
 """What an agent believes about theta: the posterior, from its counts and a prior.
 
 Where theta is one of d candidates, that is a probability for each. For mixtures the prior is uniform on P and the
-summary is the mean and an interval of 90% of each weight, from draws of `vbmle.agents.posterior`.
+summary is the mean and a 90% interval of each weight, from draws of `vbmle.agents.posterior`.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ class Belief:
     mean : (d,) array
         The posterior mean of each weight; where theta is one of the candidates, their probabilities.
     low : (d,) array
-        Each weight lies below with probability 5%.
+        Each weight lies below this with probability 5%.
     high : (d,) array
-        Each weight lies above with probability 5%.
+        Each weight lies above this with probability 5%.
     probability : (d,) array, or None
         The posterior of each candidate, for models with domain "vertices".
     names : tuple of str, or None

@@ -15,9 +15,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from vbmle.agents.base import ModelAgent, OnImpossible, require_convex
+from vbmle.agents.base import require_convex
 from vbmle.agents.decision import Decision
 from vbmle.agents.informed_vbmle import reward_range
+from vbmle.agents.model_agent import ModelAgent, OnImpossible
 from vbmle.agents.posterior import MOST_DRAWS, MOST_THINNING, Sampler, sampler_for
 from vbmle.agents.triggers import UPDATES, EveryObservation, InformationGrown, Update
 from vbmle.common.validation import Floats, Ints, at_most, index, non_negative, one_of
@@ -48,11 +49,11 @@ class FeelGoodSampling(ModelAgent):
         posterior. The world's luck has its own seed.
     on_impossible : {"raise", "skip", "widen"}, default "raise"
         What to do with an observed transition that the model calls impossible: refuse it, note it without learning
-        from it, or give its pair (s, a) a small chance of anything from then on.
+        from it, or from then on give every next state of its pair (s, a) a small probability.
     forget : float or {"window": int}, optional
         How old observations fade: a half-life in steps, or a window of the last ones. By default none is forgotten.
     restart : {"on-alarm"}, optional
-        Forget everything from before a change of theta when a test finds one. By default there is no such test.
+        Forget everything observed before a change of theta, when a test finds one. By default there is no such test.
 
     Raises
     ------

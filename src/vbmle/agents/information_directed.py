@@ -16,11 +16,14 @@ There is no proof for this form.
 
 from __future__ import annotations
 
-from vbmle.agents.base import ModelAgent, OnImpossible, require_convex
+from typing import Annotated
+
+from vbmle.agents.base import require_convex
 from vbmle.agents.decision import Decision
-from vbmle.agents.information_ratio import PosteriorDraws
+from vbmle.agents.information_ratio import INFORMED_UPDATES, PosteriorDraws, informed_trigger
+from vbmle.agents.model_agent import ModelAgent, OnImpossible
 from vbmle.agents.posterior import MOST_DRAWS, MOST_THINNING
-from vbmle.common.validation import Ints, at_most, index, positive_integer
+from vbmle.common.validation import Among, Ints, at_most, index, one_of, positive_integer
 from vbmle.estimation.change_point import Restart
 from vbmle.estimation.forgetting import Forget
 from vbmle.model.mdp import LinearMixtureMDP
@@ -41,6 +44,9 @@ class InformationDirected(ModelAgent):
         How many of them are replaced for each observation; at least 1.
     rounds : int, default 4
         Fixed-point steps in the search for the policy; at least 1.
+    update : {"every-step", "tenth", "doubling"}, default "every-step"
+        When to decide again: at every step, or when the information about what was observed has grown by a tenth, or
+        has doubled; in between the policy in force is played.
     thinning : int, default 10
         Steps of the chain per free coordinate between two draws; at least 1.
     seed : int, default 0
@@ -48,11 +54,11 @@ class InformationDirected(ModelAgent):
         posterior. The world's luck has its own seed.
     on_impossible : {"raise", "skip", "widen"}, default "raise"
         What to do with an observed transition that the model calls impossible: refuse it, note it without learning
-        from it, or give its pair (s, a) a small chance of anything from then on.
+        from it, or from then on give every next state of its pair (s, a) a small probability.
     forget : float or {"window": int}, optional
         How old observations fade: a half-life in steps, or a window of the last ones. By default none is forgotten.
     restart : {"on-alarm"}, optional
-        Forget everything from before a change of theta when a test finds one. By default there is no such test.
+        Forget everything observed before a change of theta, when a test finds one. By default there is no such test.
 
     Raises
     ------
@@ -77,6 +83,7 @@ class InformationDirected(ModelAgent):
         draws: int = 12,
         fresh: int = 2,
         rounds: int = 4,
+        update: Annotated[str, Among(INFORMED_UPDATES)] = "every-step",
         thinning: int = 10,
         seed: int = 0,
         on_impossible: OnImpossible = "raise",
@@ -89,6 +96,7 @@ class InformationDirected(ModelAgent):
             draws=at_most("draws", draws, MOST_DRAWS),
             fresh=positive_integer("fresh", fresh),
             rounds=at_most("rounds", rounds, MOST_ROUNDS),
+            update=one_of("update", update, INFORMED_UPDATES),
             thinning=at_most("thinning", thinning, MOST_THINNING),
             seed=index("seed", seed, 2**63),
             on_impossible=on_impossible,
@@ -97,6 +105,7 @@ class InformationDirected(ModelAgent):
         )
         self._draws = PosteriorDraws(mdp, draws, fresh, thinning, seed)
         self._policy: Ints = mdp.allowed.argmax(axis=1)  # the first allowed action
+        self._trigger = informed_trigger(mdp, update)
 
     @property
     def policy(self) -> Ints:

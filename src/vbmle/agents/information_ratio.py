@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from vbmle.agents.posterior import Sampler, sampler_for
+from vbmle.agents.triggers import EveryStep, InformationGrown, Trigger
 from vbmle.common import saved_checks
 from vbmle.common.files import Snapshot
 from vbmle.common.validation import Floats, Ints
@@ -33,6 +34,18 @@ NEGLIGIBLE_REGRET = 1e-11
 
 MOST_IMPROVEMENTS = 50
 """Most improvements of a policy in one plan; a handful is usual."""
+
+INFORMED_UPDATES = ("every-step", "tenth", "doubling")
+"""When to decide again: each time, or when information has grown by a tenth, or doubled."""
+
+TENTH = 1.1
+
+
+def informed_trigger(mdp: LinearMixtureMDP, update: str) -> Trigger:
+    """The trigger of that name, one of INFORMED_UPDATES."""
+    if update == "every-step":
+        return EveryStep()
+    return InformationGrown(mdp, ridge=1.0, factor=TENTH if update == "tenth" else 2.0)
 
 
 class Score(NamedTuple):
@@ -86,10 +99,11 @@ class PosteriorDraws:
         if count == 0:
             return
         rng = np.random.default_rng([self._seed, counts.total])
-        for _ in range(count):
-            self._draw(self._turn, counts, rng)
-            self._turn = (self._turn + 1) % size
-        self._seen = counts.total
+        drawn = (self._turn + np.arange(count)) % size
+        for m in drawn.tolist():
+            self._draw(m, counts, rng)
+        self._weigh(drawn)
+        self._turn, self._seen = (self._turn + count) % size, counts.total
         self._average()
 
     def _draw(self, m: int, counts: TransitionCounts, rng: np.random.Generator) -> None:
@@ -99,12 +113,12 @@ class PosteriorDraws:
         planner.assemble()
         planner.optimal()
         self._best[m], self._policies[m] = planner.V, planner.policy
-        self._weigh(m)
-        self._version[m] += 1
 
-    def _weigh(self, m: int) -> None:
-        p = self._planners[m].p
-        np.multiply(p, np.log(np.maximum(p, 1e-300)), out=self._entropy[m])
+    def _weigh(self, drawn: Ints) -> None:
+        """What is computed of new draws all at once."""
+        p = np.array([self._planners[m].p for m in drawn.tolist()])
+        self._entropy[drawn] = p * np.log(np.maximum(p, 1e-300))
+        self._version[drawn] += 1
 
     def _average(self) -> None:
         """The mean model, and what each pair tells apart."""
@@ -137,9 +151,11 @@ class PosteriorDraws:
                 self._known.clear()
             self._known[key] = (np.empty_like(self._best), np.full(len(self._planners), -1))
         values, made = self._known[key]
-        for m in np.nonzero(made != self._version)[0]:
+        for m in np.nonzero(made != self._version)[0].tolist():
             planner = self._planners[m]
-            planner.policy[...], planner.V[...] = policy, self._best[m]
+            planner.policy[...] = policy
+            if not self._factors:
+                planner.V[...] = self._best[m]
             planner.evaluate()
             values[m] = planner.V
         made[...] = self._version
@@ -188,7 +204,7 @@ class PosteriorDraws:
         for m, planner in enumerate(self._planners):
             planner.theta[...] = self._thetas[m]
             planner.assemble()
-            self._weigh(m)
+        self._weigh(np.arange(len(self._planners)))
         if self._seen >= 0:
             self._average()
 

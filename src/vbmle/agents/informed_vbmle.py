@@ -29,11 +29,10 @@ from typing import Annotated
 import numpy as np
 
 from vbmle.agents import decision
-from vbmle.agents.base import ModelAgent, OnImpossible
 from vbmle.agents.decision import Decision
-from vbmle.agents.information_ratio import PosteriorDraws
+from vbmle.agents.information_ratio import INFORMED_UPDATES, PosteriorDraws, informed_trigger
+from vbmle.agents.model_agent import ModelAgent, OnImpossible
 from vbmle.agents.posterior import MOST_DRAWS, MOST_THINNING
-from vbmle.agents.triggers import InformationGrown
 from vbmle.common import saved_checks
 from vbmle.common.files import Snapshot
 from vbmle.common.validation import (
@@ -54,12 +53,6 @@ from vbmle.model.mdp import LinearMixtureMDP
 
 MULTIPLES = (0.0, 0.1, 0.3, 1.0, 3.0)
 """Of log(1 + t): the biases that propose."""
-
-
-INFORMED_UPDATES = ("every-step", "tenth", "doubling")
-"""When to decide again: each time, or when information has grown by a tenth, or doubled."""
-
-TENTH = 1.1
 
 
 class Proposers:
@@ -96,9 +89,9 @@ class InformedVBMLE(ModelAgent):
     update : {"every-step", "tenth", "doubling"}, default "tenth"
         When to decide again: at every step, or when the information about what was observed has grown by a tenth, or
         has doubled; in between the policy in force is played.
-    draws : int, default 12
-        Draws from the posterior to judge by; at least 1.
-    fresh : int, default 2
+    draws : int, default 32
+        Draws from the posterior to judge by; at least 1. With few, chance decides between policies that are much alike.
+    fresh : int, default 4
         How many of them are replaced for each observation, as far as there was anything to judge; at least 1.
     thinning : int, default 10
         Steps of the chain per free coordinate between two draws; at least 1.
@@ -107,11 +100,11 @@ class InformedVBMLE(ModelAgent):
         the starts of the search. The world's luck has its own seed.
     on_impossible : {"raise", "skip", "widen"}, default "raise"
         What to do with an observed transition that the model calls impossible: refuse it, note it without learning
-        from it, or give its pair (s, a) a small chance of anything from then on.
+        from it, or from then on give every next state of its pair (s, a) a small probability.
     forget : float or {"window": int}, optional
         How old observations fade: a half-life in steps, or a window of the last ones. By default none is forgotten.
     restart : {"on-alarm"}, optional
-        Forget everything from before a change of theta when a test finds one. By default there is no such test.
+        Forget everything observed before a change of theta, when a test finds one. By default there is no such test.
 
     Raises
     ------
@@ -136,8 +129,8 @@ class InformedVBMLE(ModelAgent):
         mdp: LinearMixtureMDP,
         multiples: Sequence[float] = MULTIPLES,
         update: Annotated[str, Among(INFORMED_UPDATES)] = "tenth",
-        draws: int = 12,
-        fresh: int = 2,
+        draws: int = 32,
+        fresh: int = 4,
         thinning: int = 10,
         seed: int = 0,
         on_impossible: OnImpossible = "raise",
@@ -165,8 +158,7 @@ class InformedVBMLE(ModelAgent):
         self._objective = make_objective(self.counts, ridge=1.0)
         self._range = reward_range(mdp)
         self._chosen = 0
-        if update != "every-step":
-            self._trigger = InformationGrown(mdp, ridge=1.0, factor=TENTH if update == "tenth" else 2.0)
+        self._trigger = informed_trigger(mdp, update)
 
     def _check(self, snapshot: Snapshot) -> None:
         super()._check(snapshot)
@@ -214,7 +206,7 @@ def reward_range(mdp: LinearMixtureMDP) -> float:
     values = (
         mdp.transition_reward[may_happen]
         if len(mdp.transition_reward)
-        else mdp.row_reward[mdp.allowed.ravel()]
+        else mdp.pair_reward[mdp.allowed.ravel()]
     )
     return float(np.ptp(values)) or 1.0
 
@@ -235,7 +227,7 @@ def recommended(mdp: LinearMixtureMDP, seed: int = 0) -> InformedVBMLE:
     Raises
     ------
     ValueError
-        If mdp is not a model, or seed is not a whole number from 0 on.
+        If mdp is not a model, or seed is not a whole number that is at least 0.
 
     Examples
     --------

@@ -9,8 +9,8 @@ It explores only by accident. Its estimate converges to some theta that predicts
 from __future__ import annotations
 
 from vbmle.agents import decision
-from vbmle.agents.base import ModelAgent, OnImpossible
 from vbmle.agents.decision import Decision
+from vbmle.agents.model_agent import ModelAgent, OnImpossible
 from vbmle.agents.tuning import Knob
 from vbmle.common.validation import Floats, Ints, non_negative
 from vbmle.estimation.candidates import make_solver
@@ -29,14 +29,14 @@ class MaximumLikelihood(ModelAgent):
         What is known. The agent never sees the hidden theta.
     ridge : float, default 1.0
         lambda of the penalty lambda/2 |theta|^2 that is subtracted from the log-likelihood; at least 0. It matters
-        while data are few.
+        while data are scarce.
     on_impossible : {"raise", "skip", "widen"}, default "raise"
         What to do with an observed transition that the model calls impossible: refuse it, note it without learning
-        from it, or give its pair (s, a) a small chance of anything from then on.
+        from it, or from then on give every next state of its pair (s, a) a small probability.
     forget : float or {"window": int}, optional
         How old observations fade: a half-life in steps, or a window of the last ones. By default none is forgotten.
     restart : {"on-alarm"}, optional
-        Start anew, with the observations since the change, when a test finds that the mix has changed.
+        Start over, with the observations since the change, when a test finds that the mix has changed.
 
     Raises
     ------

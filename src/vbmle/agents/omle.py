@@ -23,10 +23,13 @@ import math
 import numpy as np
 
 from vbmle.agents import decision
-from vbmle.agents.base import ModelAgent, OnImpossible
 from vbmle.agents.decision import Decision
+from vbmle.agents.model_agent import ModelAgent, OnImpossible
+from vbmle.agents.triggers import UPDATES, InformationGrown, Update
 from vbmle.agents.tuning import Knob
-from vbmle.common.validation import Floats, Ints, fraction, index, non_negative
+from vbmle.common import saved_checks
+from vbmle.common.files import Snapshot
+from vbmle.common.validation import Floats, Ints, fraction, index, non_negative, one_of
 from vbmle.estimation.candidates import make_solver
 from vbmle.estimation.change_point import Restart
 from vbmle.estimation.forgetting import Forget
@@ -56,17 +59,20 @@ class OMLE(ModelAgent):
         The probability, in the paper's argument, that the set misses the truth; it enters beta. In (0, 1).
     ridge : float, default 1.0
         lambda of the penalty lambda/2 |theta|^2 that is subtracted from the log-likelihood; at least 0. It matters
-        while data are few.
+        while data are scarce.
+    update : {"every-step", "doubling"}, default "every-step"
+        When to solve again: at every step, or only when the information about what was observed has doubled; in
+        between the policy in force is played.
     seed : int, default 0
         Seeds everything that the agent draws for itself: the order of
         the starts of the search. The world's luck has its own seed.
     on_impossible : {"raise", "skip", "widen"}, default "raise"
         What to do with an observed transition that the model calls impossible: refuse it, note it without learning
-        from it, or give its pair (s, a) a small chance of anything from then on.
+        from it, or from then on give every next state of its pair (s, a) a small probability.
     forget : float or {"window": int}, optional
         How old observations fade: a half-life in steps, or a window of the last ones. By default none is forgotten.
     restart : {"on-alarm"}, optional
-        Forget everything from before a change of theta when a test finds one. By default there is no such test.
+        Forget everything observed before a change of theta, when a test finds one. By default there is no such test.
 
     Raises
     ------
@@ -93,6 +99,7 @@ class OMLE(ModelAgent):
         radius_scale: float = 1.0,
         delta: float = 0.1,
         ridge: float = 1.0,
+        update: Update = "every-step",
         seed: int = 0,
         on_impossible: OnImpossible = "raise",
         forget: Forget = None,
@@ -103,11 +110,14 @@ class OMLE(ModelAgent):
             radius_scale=non_negative("radius_scale", radius_scale),
             delta=fraction("delta", delta),
             ridge=non_negative("ridge", ridge),
+            update=one_of("update", update, UPDATES),
             seed=index("seed", seed, 2**63),
             on_impossible=on_impossible,
             forget=forget,
             restart=restart,
         )
+        if update == "doubling":
+            self._trigger = InformationGrown(mdp, ridge)
         self._likely = make_solver(mdp, seed=seed)
         self._likely.plan()
         self._valued = make_solver(mdp, seed=seed)
@@ -132,6 +142,10 @@ class OMLE(ModelAgent):
         """beta_t now."""
         grown = 0.5 * self.mdp.core.num_free * math.log1p(self.counts.total + 1)
         return float(self.settings["radius_scale"] * (grown - math.log(self.settings["delta"])))
+
+    def _check(self, snapshot: Snapshot) -> None:
+        super()._check(snapshot)
+        saved_checks.require_within("alpha", snapshot["alpha"], SMALLEST_ALPHA / 4.0, 4.0 * LARGEST_ALPHA)
 
     def _decide(self, state: int) -> None:
         objective = self._objective

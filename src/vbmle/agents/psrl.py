@@ -19,8 +19,8 @@ from typing import Annotated
 
 import numpy as np
 
-from vbmle.agents.base import ModelAgent, OnImpossible
 from vbmle.agents.decision import Decision
+from vbmle.agents.model_agent import ModelAgent, OnImpossible
 from vbmle.agents.posterior import MOST_THINNING, Sampler, sampler_for
 from vbmle.agents.triggers import UPDATES, EveryObservation, InformationGrown, Update
 from vbmle.agents.tuning import Knob
@@ -53,11 +53,11 @@ class PSRL(ModelAgent):
         posterior. The world's luck has its own seed.
     on_impossible : {"raise", "skip", "widen"}, default "raise"
         What to do with an observed transition that the model calls impossible: refuse it, note it without learning
-        from it, or give its pair (s, a) a small chance of anything from then on.
+        from it, or from then on give every next state of its pair (s, a) a small probability.
     forget : float or {"window": int}, optional
         How old observations fade: a half-life in steps, or a window of the last ones. By default none is forgotten.
     restart : {"on-alarm"}, optional
-        Start anew, with the observations since the change, when a test finds that the mix has changed.
+        Start over, with the observations since the change, when a test finds that the mix has changed.
 
     Raises
     ------

@@ -98,10 +98,10 @@ class QLearning(Agent):
         mdp = self.mdp
         state, action, next_state = self._numbers(state, action, next_state)
         i = self.counts.add(state, action, next_state)
-        row = state * mdp.num_actions + action
-        reward = mdp.row_reward[row] + (mdp.transition_reward[i] if len(mdp.transition_reward) else 0.0)
+        pair = state * mdp.num_actions + action
+        reward = mdp.pair_reward[pair] + (mdp.transition_reward[i] if len(mdp.transition_reward) else 0.0)
         target = reward + mdp.discount * self.Q[next_state].max()
-        eta = self._rate(float(self.counts.values[slice(*mdp.transitions.indptr[row : row + 2])].sum()))
+        eta = self._rate(float(self.counts.values[slice(*mdp.transitions.indptr[pair : pair + 2])].sum()))
         self.Q[state, action] += eta * (target - self.Q[state, action])
         self._greedy[state] = self.Q[state].argmax()
         self._policy = self._draw()

@@ -1,7 +1,7 @@
 """Chance: a policy drawn uniformly from all deterministic ones, again at each step.
 
 Regret is defined by the stationary policy in force. So this agent draws a whole policy in each step, one
-uniform action per state, and plays it for that step: actions are uniform and independent, as one expects of a
+uniform action per state, and plays it for that step: actions are uniform and independent, as you would expect of a
 random agent, and what it loses is the mean over all policies of V* - V^pi.
 """
 

@@ -24,9 +24,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from vbmle.agents.base import ModelAgent, OnImpossible
 from vbmle.agents.bias import Bias, BiasSchedule
 from vbmle.agents.decision import Decision
+from vbmle.agents.model_agent import ModelAgent, OnImpossible
 from vbmle.agents.tabular_models import tabular_coordinates
 from vbmle.agents.triggers import UPDATES, Update, VisitsDoubled
 from vbmle.agents.tuning import BIAS_SCALE
@@ -39,7 +39,7 @@ from vbmle.estimation.forgetting import Forget
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.planning.planner import uses_factors
 
-TOLERANCE = 1e-12
+GAP_TOLERANCE = 1e-12
 """The linearised gap, relative to 1 + |objective|, at which rows count as a fixed point."""
 
 ITERATIONS = 1000
@@ -65,11 +65,11 @@ class RBMLE(ModelAgent):
         the policy in force is played.
     on_impossible : {"raise", "skip", "widen"}, default "raise"
         What to do with an observed transition that the model calls impossible: refuse it, note it without learning
-        from it, or give its pair (s, a) a small chance of anything from then on.
+        from it, or from then on give every next state of its pair (s, a) a small probability.
     forget : float or {"window": int}, optional
         How old observations fade: a half-life in steps, or a window of the last ones. By default none is forgotten.
     restart : {"on-alarm"}, optional
-        Start anew, with the observations since the change, when a test finds that the mix has changed.
+        Start over, with the observations since the change, when a test finds that the mix has changed.
 
     Raises
     ------
@@ -108,7 +108,7 @@ class RBMLE(ModelAgent):
             forget=forget,
             restart=restart,
         )
-        self._rows = RewardBiasedRows(mdp.core, uses_factors(mdp), TOLERANCE, ITERATIONS)
+        self._rows = RewardBiasedRows(mdp.core, uses_factors(mdp), GAP_TOLERANCE, ITERATIONS)
         self.p: Floats = self._rows.p
         self._policy: Ints = self._rows.policy
         self.objective, self.gap, self.converged = 0.0, np.inf, False
@@ -144,7 +144,7 @@ class RBMLE(ModelAgent):
     def _decide(self, state: int) -> None:
         counts = self.counts
         self.objective, self.gap = self._rows.solve(counts.values, counts.visits(), self.alpha(), state)
-        self.converged = bool(self.gap <= 1e3 * TOLERANCE * (1.0 + abs(self.objective)))
+        self.converged = bool(self.gap <= 1e3 * GAP_TOLERANCE * (1.0 + abs(self.objective)))
 
     def _outcome(self) -> Decision:
         status = "converged" if self.converged else "out of iterations"

@@ -17,20 +17,20 @@ from vbmle.estimation.counts import ImpossibleTransition, TransitionCounts
 from vbmle.estimation.forgetting import ForgettingCounts
 
 if TYPE_CHECKING:
-    from vbmle.agents.base import ModelAgent
+    from vbmle.agents.model_agent import ModelAgent
 
 MODEL_CHANGED = ("refuse", "recount")
 
 
-def places(counts: TransitionCounts) -> Ints:
+def counted_transitions(counts: TransitionCounts) -> Ints:
     """(s, a, s') of every transition that was counted, (n, 3), in the order of `counts.observed`."""
-    rows, seen = counts.mdp.transitions, counts.observed
-    state, action = np.divmod(rows.row_of[seen], rows.num_actions)
-    return np.column_stack([state, action, rows.successor[seen]]).astype(np.int64)
+    possible, seen = counts.mdp.transitions, counts.observed
+    state, action = np.divmod(possible.pair_of[seen], possible.num_actions)
+    return np.column_stack([state, action, possible.successor[seen]]).astype(np.int64)
 
 
 def recount(agent: ModelAgent, snapshot: Snapshot, where: Ints) -> None:
-    """Give a fresh agent what a snapshot of one on another model had counted; `where` is `places` of then.
+    """Give a fresh agent what a snapshot of one on another model had counted, at `where` (`counted_transitions`).
 
     Transitions that the new model calls impossible are dealt with as `on_impossible` says.
     """

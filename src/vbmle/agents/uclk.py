@@ -43,6 +43,8 @@ from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.planning.optimistic_planner import Ellipsoid, Optimist
 
 RADII = ("paper", "logdet")
+DIGITS = 10**16
+"""One over the relative rounding of a double: an error of V below one over this is none."""
 EMPTY_SET = "no feasible theta is within the radius"
 """What the warning about an empty confidence set says."""
 
@@ -50,6 +52,11 @@ EMPTY_SET = "no feasible theta is within the radius"
 def published_sweeps(horizon: int, discount: float) -> int:
     """U = ceil(log(T/(1-gamma)) / (1-gamma)), which brings the error of V below 1/T."""
     return math.ceil(math.log(horizon / (1.0 - discount)) / (1.0 - discount))
+
+
+def sweeps_that_matter(asked: int | None, discount: float) -> int | None:
+    """As many as were asked for, but none after V is within rounding of its fixed point: those change nothing."""
+    return None if asked is None else min(asked, published_sweeps(DIGITS, discount))
 
 
 def paper_radius(t: int, dimension: int, discount: float, ridge: float, delta: float) -> float:
@@ -187,8 +194,8 @@ class OptimisticAgent(Agent):
         """The confidence sets, of which all hold."""
 
     @abstractmethod
-    def _learn(self, row: int, next_state: int) -> None:
-        """Take in one transition from the row s * A + a."""
+    def _learn(self, pair: int, next_state: int) -> None:
+        """Take in one transition from the pair s * A + a."""
 
     def observe(self, state: int, action: int, next_state: int, *more: Any, **named: Any) -> None:
         if more or named:
@@ -201,7 +208,8 @@ class OptimisticAgent(Agent):
 
     def _plan_if_due(self) -> None:
         if self._trigger.due():
-            self._optimist.plan(self._sets(), self.settings["tolerance"], self.settings["sweeps"])
+            sweeps = sweeps_that_matter(self.settings["sweeps"], self.mdp.discount)
+            self._optimist.plan(self._sets(), self.settings["tolerance"], sweeps)
             self._trigger.decided()
             self.decisions += 1
             if self._optimist.empty:
@@ -249,7 +257,8 @@ class UCLK(OptimisticAgent):
     tolerance : float, default 1e-6
         The proved error of the optimistic value at which planning stops, in units of value.
     sweeps : int, optional
-        A fixed number of sweeps instead of `tolerance`, as published: see `vbmle.agents.uclk.published_sweeps`.
+        A fixed number of sweeps instead of `tolerance`, as published: see `vbmle.agents.uclk.published_sweeps`. Those
+        after V has reached its fixed point to rounding are left out.
 
     Raises
     ------
@@ -300,6 +309,6 @@ class UCLK(OptimisticAgent):
     def _sets(self) -> list[Ellipsoid]:
         return [Ellipsoid(self._regression.sigma, self._regression.estimate(), self.radius())]
 
-    def _learn(self, row: int, next_state: int) -> None:
+    def _learn(self, pair: int, next_state: int) -> None:
         V = self._optimist.V
-        self._regression.add(row, V, float(V[next_state]))
+        self._regression.add(pair, V, float(V[next_state]))

@@ -76,7 +76,8 @@ class UCLKPlus(OptimisticAgent):
     tolerance : float, default 1e-6
         The proved error of the optimistic value at which planning stops, in units of value.
     sweeps : int, optional
-        A fixed number of sweeps instead of `tolerance`, as published: see `vbmle.agents.uclk.published_sweeps`.
+        A fixed number of sweeps instead of `tolerance`, as published: see `vbmle.agents.uclk.published_sweeps`. Those
+        after V has reached its fixed point to rounding are left out.
 
     Raises
     ------
@@ -103,14 +104,14 @@ class UCLKPlus(OptimisticAgent):
         hat, check, tilde = (float(s["radius_scale"]) * beta for beta in found)
         return hat, check, tilde
 
-    def variance(self, row: int, t: int) -> float:
-        """sigma^2, an upper bound on the variance of V after the row s * A + a, for the t-th observation."""
+    def variance(self, pair: int, t: int) -> float:
+        """sigma^2, an upper bound on the variance of V after the pair s * A + a, for the t-th observation."""
         H = 1.0 / (1.0 - self.mdp.discount)
         _, check, tilde = self.radii(t)
         V = self.V
         square = V * V
-        expected, norm = self._hat.predict(row, V)
-        expected_square, square_norm = self._tilde.predict(row, square)
+        expected, norm = self._hat.predict(pair, V)
+        expected_square, square_norm = self._tilde.predict(pair, square)
         mean = min(max(expected, 0.0), H)
         guess = min(max(expected_square, 0.0), H**2) - mean**2
         doubt = min(H**2, 2.0 * H * check * norm) + min(H**2, tilde * square_norm)
@@ -123,8 +124,8 @@ class UCLKPlus(OptimisticAgent):
         radius = self.radii(self.counts.total + 1)[0]
         return [Ellipsoid(self._hat.sigma, self._hat.estimate(), radius)]
 
-    def _learn(self, row: int, next_state: int) -> None:
+    def _learn(self, pair: int, next_state: int) -> None:
         V = self._optimist.V
-        weight = 1.0 / self.variance(row, self.counts.total)  # counted already
-        self._hat.add(row, V, float(V[next_state]), weight)
-        self._tilde.add(row, np.square(V), float(V[next_state]) ** 2)
+        weight = 1.0 / self.variance(pair, self.counts.total)  # counted already
+        self._hat.add(pair, V, float(V[next_state]), weight)
+        self._tilde.add(pair, np.square(V), float(V[next_state]) ** 2)

@@ -25,8 +25,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from vbmle.agents.base import ModelAgent, OnImpossible
 from vbmle.agents.decision import Decision
+from vbmle.agents.model_agent import ModelAgent, OnImpossible
 from vbmle.agents.triggers import VisitsDoubled
 from vbmle.agents.tuning import RADIUS_SCALE
 from vbmle.common.validation import Floats, Ints, non_negative, probability
@@ -36,7 +36,7 @@ from vbmle.estimation.forgetting import Forget
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.planning.planner import rounding
 
-ACCURACY = 1e-6
+VALUE_ACCURACY = 1e-6
 """The error of V relative to 1 + 1/(1-gamma)."""
 
 MAX_SWEEPS = 10_000_000
@@ -58,11 +58,11 @@ class UCRL2(ModelAgent):
         Multiplies the radii; at least 0. Smaller explores less; only 1 has the proof.
     on_impossible : {"raise", "skip", "widen"}, default "raise"
         What to do with an observed transition that the model calls impossible: refuse it, note it without learning
-        from it, or give its pair (s, a) a small chance of anything from then on.
+        from it, or from then on give every next state of its pair (s, a) a small probability.
     forget : float or {"window": int}, optional
         How old observations fade: a half-life in steps, or a window of the last ones. By default none is forgotten.
     restart : {"on-alarm"}, optional
-        Start anew, with the observations since the change, when a test finds that the mix has changed.
+        Start over, with the observations since the change, when a test finds that the mix has changed.
 
     Raises
     ------
@@ -111,7 +111,7 @@ class UCRL2(ModelAgent):
         return self._policy
 
     def radius(self) -> Floats:
-        """The L1 radius of each (s, a) row, for an episode that starts now."""
+        """The L1 radius of each pair (s, a), for an episode that starts now."""
         successors, t = np.diff(self.mdp.transitions.indptr), self.counts.total + 1
         log = np.log(2.0 * self.mdp.num_actions * t / self.settings["delta"])
         visits = self.counts.visits()
@@ -122,7 +122,7 @@ class UCRL2(ModelAgent):
         mdp, successors = self.mdp, np.diff(self.mdp.transitions.indptr)
         visits, uniform = np.repeat(self.counts.visits(), successors), 1.0 / np.repeat(successors, successors)
         estimate = np.where(visits > 0.0, self.counts.values / np.maximum(visits, 1.0), uniform)
-        tolerance = max(ACCURACY * (1.0 + 1.0 / (1.0 - mdp.discount)), rounding(mdp))
+        tolerance = max(VALUE_ACCURACY * (1.0 + 1.0 / (1.0 - mdp.discount)), rounding(mdp))
         self._converged = self._optimist.plan(estimate, self.radius(), tolerance, MAX_SWEEPS)
         self.error_bound = max(self._optimist.error_bound, rounding(mdp))
 

@@ -52,14 +52,14 @@ class Levels:
 
     grows = ("sigma", "inverse", "b", "log_det")
 
-    def add(self, row: int, V: Floats, target: float) -> None:
+    def add(self, pair: int, V: Floats, target: float) -> None:
         """Take in a sample at the first level where its feature is still new."""
         for number, level in enumerate(self.regressions, start=1):
-            if level.predict(row, V)[1] > 2.0**-number:
+            if level.predict(pair, V)[1] > 2.0**-number:
                 break
         else:
             level = self._open()
-        level.add(row, V, target)
+        level.add(pair, V, target)
 
     def _open(self) -> Regression:
         self.regressions.append(Regression(self._mdp, self._ridge))
@@ -98,7 +98,8 @@ class UPACUCLK(OptimisticAgent):
     tolerance : float, default 1e-6
         The proved error of the optimistic value at which planning stops, in units of value.
     sweeps : int, optional
-        A fixed number of sweeps instead of `tolerance`, as published: see `vbmle.agents.uclk.published_sweeps`.
+        A fixed number of sweeps instead of `tolerance`, as published: see `vbmle.agents.uclk.published_sweeps`. Those
+        after V has reached its fixed point to rounding are left out.
 
     Raises
     ------
@@ -135,6 +136,6 @@ class UPACUCLK(OptimisticAgent):
             for number, level in enumerate(self._levels.regressions, start=1)
         ]
 
-    def _learn(self, row: int, next_state: int) -> None:
+    def _learn(self, pair: int, next_state: int) -> None:
         V = self._optimist.V
-        self._levels.add(row, V, float(V[next_state]))
+        self._levels.add(pair, V, float(V[next_state]))

@@ -15,9 +15,10 @@ from typing import Annotated
 import numpy as np
 
 from vbmle.agents import decision
-from vbmle.agents.base import ModelAgent, OnImpossible, require_convex
+from vbmle.agents.base import require_convex
 from vbmle.agents.bias import Bias, BiasSchedule
 from vbmle.agents.decision import Decision
+from vbmle.agents.model_agent import ModelAgent, OnImpossible
 from vbmle.agents.triggers import UPDATES, InformationGrown, Update
 from vbmle.agents.tuning import BIAS_SCALE
 from vbmle.common.files import Snapshot
@@ -46,7 +47,7 @@ class VBMLE(ModelAgent):
         Multiplies the schedule: log-likelihood (nats) per unit of value. 0 turns exploration off; larger explores more.
     ridge : float, default 1.0
         lambda of the penalty lambda/2 |theta|^2 that is subtracted from the log-likelihood; at least 0. It matters
-        while data are few.
+        while data are scarce.
     search : {"global", "certified", "few", "local"}, default "global"
         Where the maximum is looked for. "global" follows all local maxima it knows and keeps looking for others;
         "certified" also proves each answer by branch and bound, which takes milliseconds while the feasible set has
@@ -60,11 +61,11 @@ class VBMLE(ModelAgent):
         the starts of the search. The world's luck has its own seed.
     on_impossible : {"raise", "skip", "widen"}, default "raise"
         What to do with an observed transition that the model calls impossible: refuse it, note it without learning
-        from it, or give its pair (s, a) a small chance of anything from then on.
+        from it, or from then on give every next state of its pair (s, a) a small probability.
     forget : float or {"window": int}, optional
         How old observations fade: a half-life in steps, or a window of the last ones. By default none is forgotten.
     restart : {"on-alarm"}, optional
-        Start anew, with the observations since the change, when a test finds that the mix has changed.
+        Start over, with the observations since the change, when a test finds that the mix has changed.
 
     Raises
     ------
@@ -174,14 +175,14 @@ class ApproximateVBMLE(ModelAgent):
         Multiplies the schedule: log-likelihood (nats) per unit of value. 0 turns exploration off; larger explores more.
     ridge : float, default 1.0
         lambda of the penalty lambda/2 |theta|^2 that is subtracted from the log-likelihood; at least 0. It matters
-        while data are few.
+        while data are scarce.
     on_impossible : {"raise", "skip", "widen"}, default "raise"
         What to do with an observed transition that the model calls impossible: refuse it, note it without learning
-        from it, or give its pair (s, a) a small chance of anything from then on.
+        from it, or from then on give every next state of its pair (s, a) a small probability.
     forget : float or {"window": int}, optional
         How old observations fade: a half-life in steps, or a window of the last ones. By default none is forgotten.
     restart : {"on-alarm"}, optional
-        Start anew, with the observations since the change, when a test finds that the mix has changed.
+        Start over, with the observations since the change, when a test finds that the mix has changed.
 
     Raises
     ------
@@ -244,8 +245,8 @@ class ApproximateVBMLE(ModelAgent):
         last, best = solver.theta.copy(), -math.inf
         chosen: Snapshot = {}
         for action in range(self.mdp.num_actions):
-            row = state * self.mdp.num_actions + action
-            self.mdp.core.value_feature(row, solver.V, self._linear, alpha)
+            pair = state * self.mdp.num_actions + action
+            self.mdp.core.value_feature(pair, solver.V, self._linear, alpha)
             solver.start(last)
             solver.climb(self._objective)
             if solver.objective > best:

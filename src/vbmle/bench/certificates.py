@@ -25,8 +25,8 @@ from vbmle.worlds import hypercube, random_network, riverswim
 
 SECTION = "certificates"
 GAP = 1e-2  # relative to 1 + |f|
-SECONDS = 2.0
-SHARE = 0.95
+SECONDS_ALLOWED = 2.0
+SHARE_CLOSED = 0.95
 SAME_MAXIMUM = 1e-6
 BIASES = (1.0, 10.0)
 """Multiples of sqrt(t)."""
@@ -48,7 +48,7 @@ def _mixture(rng: np.random.Generator, domain: str) -> World:
     return World(mdp, rng.dirichlet(np.ones(dimension)))
 
 
-KINDS: dict[str, Callable[[np.random.Generator], World]] = {
+PROBLEM_KINDS: dict[str, Callable[[np.random.Generator], World]] = {
     "paper's world": _network,
     "hypercube": _cube,
     "mixture, simplex": lambda rng: _mixture(rng, "simplex"),
@@ -72,9 +72,13 @@ class Outcome(NamedTuple):
 
 def draw_problems(kind: str, number: int, longest: int) -> list[Problem]:
     """One run of a random length in a random world of that kind, asked about with each bias."""
-    names = [*KINDS, BEYOND]
+    names = [*PROBLEM_KINDS, BEYOND]
     rng = np.random.default_rng(np.random.SeedSequence([names.index(kind), number]))
-    world = KINDS[kind](rng) if kind in KINDS else random_tabular(2, 2, 2, int(rng.integers(2**31)))
+    world = (
+        PROBLEM_KINDS[kind](rng)
+        if kind in PROBLEM_KINDS
+        else random_tabular(2, 2, 2, int(rng.integers(2**31)))
+    )
     steps = round(float(np.exp(rng.uniform(0.0, np.log(longest)))))
     agent = VBMLE(world.mdp, update="doubling")
     walk = Walk(agent, world, steps, seed=number)
@@ -107,18 +111,26 @@ def measure(kind: str, effort: Effort) -> list[Outcome]:
 
 def summarise(outcomes: dict[str, list[Outcome]]) -> list[Row]:
     """The figures, from outcomes by kind."""
-    counted, beyond = [outcome for kind in KINDS for outcome in outcomes[kind]], outcomes[BEYOND]
+    counted, beyond = [outcome for kind in PROBLEM_KINDS for outcome in outcomes[kind]], outcomes[BEYOND]
     case = f"{len(counted)} problems, d <= 4"
     closed = "closed to 1e-2 (1+|f|) within 2 s"
     seconds = [outcome.seconds for outcome in counted]
-    by_kind = {kind: _closed(outcomes[kind]) for kind in KINDS}
+    by_kind = {kind: _closed(outcomes[kind]) for kind in PROBLEM_KINDS}
     tight = float(np.mean([outcome.gap <= 2.0 * SAME_MAXIMUM for outcome in counted]))
 
     def row(measure: str, value: float, unit: str = "share") -> Row:
         return Row(SECTION, measure, case, value, unit)
 
     return [
-        Row(SECTION, closed, case, _closed(counted), "share", at_least(SHARE), by_kind | _worst(counted)),
+        Row(
+            SECTION,
+            closed,
+            case,
+            _closed(counted),
+            "share",
+            at_least(SHARE_CLOSED),
+            by_kind | _worst(counted),
+        ),
         Row(SECTION, closed, f"{len(beyond)} of {BEYOND}", _closed(beyond), "share", None, _worst(beyond)),
         row("closed to 1e-6 (1+|f|)", tight),
         row("the search alone reaches the certified maximum", _hits(counted)),
@@ -132,7 +144,7 @@ def _worst(outcomes: list[Outcome]) -> dict[str, float]:
 
 
 def _closed(outcomes: list[Outcome]) -> float:
-    return float(np.mean([o.gap <= GAP and o.seconds <= SECONDS for o in outcomes]))
+    return float(np.mean([o.gap <= GAP and o.seconds <= SECONDS_ALLOWED for o in outcomes]))
 
 
 def _hits(outcomes: list[Outcome]) -> float:

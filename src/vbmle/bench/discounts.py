@@ -19,7 +19,7 @@ SECTION = "discounts"
 NEAR, NEARER = 0.99, 0.99999
 TIMES = 3.0
 SIZE = (8, 3, 4)  # states, actions, base models
-REPEATS = 5
+DECISION_REPEATS = 5
 LEAST = 2e-4  # seconds: below this, a cost is the time of a few calls
 
 
@@ -46,7 +46,7 @@ def _draw() -> tuple[list[np.ndarray], np.ndarray]:
     return models, rng.random((states, actions))
 
 
-KINDS: dict[str, Callable[[float], LinearMixtureMDP]] = {
+MODEL_KINDS: dict[str, Callable[[float], LinearMixtureMDP]] = {
     "dense": _dense,
     "sparse": _sparse,
     "tabular": _tabular,
@@ -55,11 +55,11 @@ KINDS: dict[str, Callable[[float], LinearMixtureMDP]] = {
 
 def measure(kind: str, effort: Effort) -> list[Row]:
     """Making an agent and its first decision, for every agent: the least of a few times."""
-    models = [KINDS[kind](discount) for discount in (NEAR, NEARER)]
+    models = [MODEL_KINDS[kind](discount) for discount in (NEAR, NEARER)]
     rows = []
     for name, agent in catalogue.agents().items():
         near, nearer = (
-            min(_first(agent, mdp) for _ in range(min(REPEATS, effort.horizon))) for mdp in models
+            min(_first(agent, mdp) for _ in range(min(DECISION_REPEATS, effort.horizon))) for mdp in models
         )
         details = {"near": near, "nearer": nearer}
         ratio = max(nearer, LEAST) / max(near, LEAST)

@@ -23,7 +23,7 @@ class ObviousUCLK:
         self.mdp, self.sweeps, self.ridge, self.delta = mdp, sweeps, ridge, delta
         d = mdp.dimension
         self.features = np.zeros((mdp.num_states * mdp.num_actions, mdp.num_states, d))
-        self.features[mdp.transitions.row_of, mdp.transitions.successor] = mdp.transitions.phi
+        self.features[mdp.transitions.pair_of, mdp.transitions.successor] = mdp.transitions.phi
         self.sigma, self.b = ridge * np.eye(d), np.zeros(d)
         self.steps = 0
         self.V = np.full(mdp.num_states, 1.0 / (1.0 - mdp.discount))
@@ -61,7 +61,7 @@ class ObviousUCLK:
             for row, feature in enumerate(self.features):
                 self.c.value = feature.T @ self.V
                 self.problem.solve(solver="CLARABEL")
-                Q[row] = mdp.row_reward[row] + mdp.discount * float(self.problem.value)
+                Q[row] = mdp.pair_reward[row] + mdp.discount * float(self.problem.value)
             table = np.minimum(Q, top).reshape(mdp.num_states, mdp.num_actions)
             self.V = table.max(axis=1)
             self.policy = table.argmax(axis=1)

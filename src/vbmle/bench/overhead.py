@@ -20,8 +20,8 @@ from vbmle.core.parts_climbing import without_solves
 from vbmle.worlds import random_network
 
 SECTION = "outside the core"
-BUSY = 2  # processes beside the one that is measured
-STEPS = """
+BUSY_PROCESSES = 2  # processes beside the one that is measured
+STEPS_PROGRAM = """
 import json, time
 import numpy as np
 from vbmle import VBMLE, LinearMixtureMDP, World
@@ -60,7 +60,7 @@ def step_without_solves(effort: Effort) -> list[Row]:
 
 def blas_threads(effort: Effort) -> list[Row]:
     """A step with BLAS's own choice of threads beside busy processes, against one thread."""
-    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(BUSY)]
+    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(BUSY_PROCESSES)]
     try:
         one, free = [], []
         for _ in range(3):  # in turn
@@ -78,6 +78,6 @@ def blas_threads(effort: Effort) -> list[Row]:
 
 def _median_step(effort: Effort, threads: dict[str, str]) -> float:
     environment: dict[str, Any] = {k: v for k, v in os.environ.items() if k not in ONE_THREAD} | threads
-    code = STEPS.format(steps=max(20, effort.horizon // 5))
+    code = STEPS_PROGRAM.format(steps=max(20, effort.horizon // 5))
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, check=True)
     return float(json.loads(done.stdout))

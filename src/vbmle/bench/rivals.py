@@ -23,7 +23,7 @@ SECTION = "rivals"
 HORIZON = 500  # the paper's T, which sets the published number of sweeps
 BASELINE = {"(3,2) d=5": (3, 2, 5), "(5,4) d=5": (5, 4, 5)}
 LARGE_WORLD = (15, 4, 10)
-STEPS: dict[str, Callable[[], World]] = {
+STEP_WORLDS: dict[str, Callable[[], World]] = {
     "(5,4) d=5": lambda: random_network(5, 4, 5),
     "RiverSwim(6), d=22": lambda: riverswim(6),
 }
@@ -101,7 +101,7 @@ def large_world(effort: Effort) -> list[Row]:
 
 def every_agent(name: str, effort: Effort) -> list[Row]:
     """A step of every agent, with its defaults, in multiples of VBMLE's."""
-    world, rows = STEPS[name](), []
+    world, rows = STEP_WORLDS[name](), []
     walks = {agent: Walk(make(world), world, effort.horizon) for agent, make in _makers().items()}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)

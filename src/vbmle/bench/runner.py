@@ -26,6 +26,7 @@ from vbmle.bench import (
     scaling,
     service_load,
     tabular_steps,
+    waiting,
 )
 from vbmle.bench.effort import FULL, QUICK, Effort
 from vbmle.bench.speed_table import MISSED, Row, as_table, write
@@ -68,12 +69,12 @@ def jobs(effort: Effort) -> list[tuple[str, int, Callable[[Tick], Any]]]:
     found.append(("UCLK, (15,4)", 1, _ticking(partial(rivals.large_world, effort))))
     for name in rivals.RECOMMENDED:
         found.append((f"recommended, {name}", 1, _ticking(partial(rivals.recommendation, name, effort))))
-    for name in rivals.STEPS:
+    for name in rivals.STEP_WORLDS:
         found.append((f"every agent, {name}", 1, _ticking(partial(rivals.every_agent, name, effort))))
     found.append(("growth with t", 1, _ticking(partial(scaling.in_time, effort))))
-    for letter in scaling.SIZES:
+    for letter in scaling.GROWING_SIZES:
         found.append((f"growth with {letter}", 1, _ticking(partial(scaling.in_size, letter, effort))))
-    for kind in discounts.KINDS:
+    for kind in discounts.MODEL_KINDS:
         found.append((f"first decisions, {kind}", 1, _ticking(partial(discounts.measure, kind, effort))))
     found.append(("memory", 1, _ticking(scaling.memory)))
     for domain in ("simplex", "polytope"):
@@ -83,6 +84,7 @@ def jobs(effort: Effort) -> list[tuple[str, int, Callable[[Tick], Any]]]:
     found.append(("large models, rewards far away", 1, _ticking(hard)))
     found.append(("outside the core", 1, _ticking(partial(overhead.step_without_solves, effort))))
     found.append(("the service under load", 1, _ticking(partial(service_load.measure, effort))))
+    found.append(("how long a person waits", 1, _ticking(partial(waiting.measure, effort))))
     found.append(("BLAS threads", 1, _ticking(partial(overhead.blas_threads, effort))))
     for states in effort.sparse_sizes:
         found.append(
@@ -96,7 +98,7 @@ def jobs(effort: Effort) -> list[tuple[str, int, Callable[[Tick], Any]]]:
         found.append(
             (f"dense planning, S={states}", 1, _ticking(partial(large_models.dense_planning, states, effort)))
         )
-    for kind in (*certificates.KINDS, certificates.BEYOND):
+    for kind in (*certificates.PROBLEM_KINDS, certificates.BEYOND):
         found.append((f"certificates: {kind}", 1, _ticking(partial(certificates.measure, kind, effort))))
     return found
 

@@ -15,14 +15,14 @@ from vbmle.worlds import random_network
 
 SECTION = "scaling"
 FLAT_COST = 1.2
-SIZES: dict[str, tuple[tuple[int, int, int], ...]] = {
+GROWING_SIZES: dict[str, tuple[tuple[int, int, int], ...]] = {
     "S": ((10, 4, 10), (20, 4, 10), (40, 4, 10), (80, 4, 10)),
     "A": ((10, 4, 10), (10, 8, 10), (10, 16, 10), (10, 32, 10)),
     "d": ((15, 4, 8), (15, 4, 16), (15, 4, 32), (15, 4, 64)),
 }
 """States, actions and dimension, by what grows."""
 
-TRACED = 20
+TRACED_STEPS = 20
 """Steps whose allocations are traced: those of the first are the largest."""
 
 
@@ -45,18 +45,20 @@ def in_size(letter: str, effort: Effort) -> list[Row]:
     """Exponents of the local step, and of the floor, in states, actions or dimension."""
     axis = "SAd".index(letter)
     walks = []
-    for size in SIZES[letter]:
+    for size in GROWING_SIZES[letter]:
         world = random_network(*size)
         walks.append(FlooredWalk(VBMLE(world.mdp, search="local"), world, effort.size_steps))
     take_turns(walks, effort.size_steps)
     half = effort.size_steps // 2
-    sizes = [size[axis] for size in SIZES[letter]]
+    sizes = [size[axis] for size in GROWING_SIZES[letter]]
     steps = [median(walk.act_seconds[half:]) for walk in walks]
     floors = [median(walk.floor.seconds) for walk in walks]
     details = {f"{letter}={size}": second for size, second in zip(sizes, steps, strict=True)}
     plain = {f"{letter}={size}": second for size, second in zip(sizes, floors, strict=True)}
     others = ", ".join(
-        f"{name}={value}" for name, value in zip("SAd", SIZES[letter][0], strict=True) if name != letter
+        f"{name}={value}"
+        for name, value in zip("SAd", GROWING_SIZES[letter][0], strict=True)
+        if name != letter
     )
     case = f"{letter} = {sizes[0]} to {sizes[-1]} at {others}"
     return [
@@ -80,8 +82,8 @@ def memory() -> list[Row]:
     tracemalloc.start()
     try:
         world = random_network(states, actions, dimension)
-        walk = Walk(VBMLE(world.mdp), world, TRACED)
-        walk.go(TRACED)
+        walk = Walk(VBMLE(world.mdp), world, TRACED_STEPS)
+        walk.go(TRACED_STEPS)
         kept, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

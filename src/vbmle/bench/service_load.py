@@ -33,10 +33,10 @@ from vbmle.model.world import World
 
 SECTION = "the service under load"
 CLIENTS, LOOPS = 50, 10
-PAGE = 4096  # bytes, what SQLite writes at least
+SQLITE_PAGE = 4096  # bytes, what SQLite writes at least
 PAUSE = 0.25  # seconds, of the clients of the second run
-BUSY = f"{CLIENTS} clients, {LOOPS} loops of 4 states"
-PACED = f"{CLIENTS} clients with pauses, {LOOPS - 1} loops of 4 states, one of 100"
+BUSY_CASE = f"{CLIENTS} clients, {LOOPS} loops of 4 states"
+PACED_CASE = f"{CLIENTS} clients with pauses, {LOOPS - 1} loops of 4 states, one of 100"
 
 
 @dataclass
@@ -69,7 +69,10 @@ def measure(effort: Effort) -> list[Row]:
 def rows(alone: float, busy: Tally, paced: Tally) -> list[Row]:
     """The table of both runs."""
     found = []
-    for case, tally, many, quick in ((BUSY, busy, at_least(1000), None), (PACED, paced, None, at_most(50))):
+    for case, tally, many, quick in (
+        (BUSY_CASE, busy, at_least(1000), None),
+        (PACED_CASE, paced, None, at_most(50)),
+    ):
         rates = {"solves": tally.solves / tally.seconds, "bytes_per_pair": tally.bytes / tally.pairs}
         found += [
             Row(
@@ -84,7 +87,9 @@ def rows(alone: float, busy: Tally, paced: Tally) -> list[Row]:
             Row(SECTION, "decisions, 99th percentile", case, tally.p99, "milliseconds", quick),
             Row(SECTION, "commits, each with one fsync", case, tally.commits / tally.seconds, "per second"),
         ]
-    found.append(Row(SECTION, "fsyncs that the disk does alone", f"{PAGE} bytes each", alone, "per second"))
+    found.append(
+        Row(SECTION, "fsyncs that the disk does alone", f"{SQLITE_PAGE} bytes each", alone, "per second")
+    )
     return found
 
 
@@ -100,7 +105,7 @@ def fsyncs(folder: Path, seconds: float) -> float:
     handle = os.open(folder / "fsyncs", os.O_WRONLY | os.O_CREAT, 0o600)
     count, begun = 0, perf_counter()
     while perf_counter() - begun < seconds:
-        os.pwrite(handle, bytes(PAGE), count % 1000 * PAGE)
+        os.pwrite(handle, bytes(SQLITE_PAGE), count % 1000 * SQLITE_PAGE)
         os.fsync(handle)
         count += 1
     os.close(handle)

@@ -59,9 +59,9 @@ class Slsqp:
         transitions, states, actions = mdp.transitions, mdp.num_states, mdp.num_actions
         self.phi = _dense(transitions.phi)
         features = np.zeros((states * actions, states, mdp.dimension))
-        features[transitions.row_of, transitions.successor] = self.phi
+        features[transitions.pair_of, transitions.successor] = self.phi
         self.features = features.reshape(states, actions, states, mdp.dimension)
-        self.reward = mdp.row_reward.reshape(states, actions)
+        self.reward = mdp.pair_reward.reshape(states, actions)
         self.lower, self.bound = self.phi, np.full(len(self.phi), mdp.p_min)
         sums, ones = _dense(mdp.constraints.sums), np.ones(states * actions)
         if mdp.domain == "simplex":

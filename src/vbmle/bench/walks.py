@@ -19,10 +19,10 @@ from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.model.world import World
 from vbmle.planning.planner import make_planner
 
-BATCH = 10
+STEPS_PER_TURN = 10
 """Steps that a walk takes before it is the next one's turn."""
 
-REPEATS = 3
+FLOOR_REPEATS = 3
 """How often the floor is measured in a step."""
 
 
@@ -79,7 +79,7 @@ class Floor:
 
     def measure(self, theta: Floats, policy: Ints, state: int) -> None:
         """Do it a few times at theta, from the policy of the step before."""
-        for _ in range(REPEATS):
+        for _ in range(FLOOR_REPEATS):
             self._planner.theta[:], self._planner.policy[:] = theta, policy
             began = stopwatch.start()
             self._planner.floor(state)
@@ -105,8 +105,8 @@ def take_turns(walks: Iterable[Walk], steps: int, tick: Callable[[], None] = lam
     walks, left = list(walks), steps
     while left > 0:
         for walk in walks:
-            walk.go(min(BATCH, left))
-        left -= BATCH
+            walk.go(min(STEPS_PER_TURN, left))
+        left -= STEPS_PER_TURN
         tick()
 
 

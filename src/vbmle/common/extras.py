@@ -15,7 +15,7 @@ EXTRAS = {
 
 
 class MissingExtra(ImportError):
-    """A package is not there that an extra of vbmle brings; the message is one line that names it."""
+    """A package that an extra of vbmle brings is missing; the message is one line that names it."""
 
 
 @cache

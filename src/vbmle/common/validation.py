@@ -88,7 +88,7 @@ def positive(name: str, value: float) -> float:
     return number
 
 
-def positive_integer(name: str, value: int) -> int:
+def positive_integer(name: str, value: float) -> int:
     """`value` as an int that is at least 1."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer) or value < 1:
         raise ValueError(f"{name} is {value!r}; it needs a whole number that is at least 1")

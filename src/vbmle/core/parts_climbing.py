@@ -69,7 +69,7 @@ _reduce_hessian = declare("vb_part_reduce_hessian", c_int32, _P, c_int64, _P, _P
 
 
 class Solution(NamedTuple):
-    """How a quadratic program ended, the step d, the facets it ended on with their multipliers, and how many it added."""
+    """How a quadratic program ended, the step d, its last facets with their multipliers, and how many it added."""
 
     status: int
     d: Floats

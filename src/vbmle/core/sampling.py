@@ -9,7 +9,7 @@ import numpy as np
 
 from vbmle.core.handle import Handle
 from vbmle.core.library import check, declare
-from vbmle.core.memory import Floats, floats, view
+from vbmle.core.memory import Floats, Remembered, floats, view
 from vbmle.core.model import Model
 
 
@@ -46,12 +46,25 @@ class Sampler:
         self.share: Floats = view(handle, state.share, np.float64, (state.num_facets,))
         self.center: Floats = view(handle, state.center, np.float64, free)
         self.num_normals, self.num_steps = int(state.num_normals), int(state.num_steps)
+        self._counts = Remembered(model.num_transitions)
+        self._make_room(1)
+
+    def _make_room(self, thinning: int) -> None:
+        """Chance for so many steps per free coordinate, and theta: filled again for each draw."""
+        self._thinning, self._theta = thinning, np.empty(self.model.dimension)
+        self._normals = np.empty(thinning * self.num_normals)
+        self._uniforms = np.empty((thinning * self.num_steps, 2))
+        self._addresses = (floats(self._normals), floats(self._uniforms), floats(self._theta))
 
     def sample(self, counts: Floats, thinning: int, rng: np.random.Generator) -> Floats:
         """theta after `thinning` steps per free coordinate, under the counts (transitions,)."""
-        normals = rng.standard_normal(thinning * self.num_normals)
-        uniforms = rng.random((thinning * self.num_steps, 2))
-        return self.sample_with(counts, normals, uniforms)
+        if thinning != self._thinning:
+            self._make_room(thinning)
+        rng.standard_normal(out=self._normals)
+        rng.random(out=self._uniforms)
+        given = self._counts.of(counts)
+        check(_sample(self.handle.address, given, thinning if self.num_steps else 1, *self._addresses))
+        return self._theta.copy()
 
     def sample_with(self, counts: Floats, normals: Floats, uniforms: Floats) -> Floats:
         """The same with chance given: (thinning * num_normals,) normals, (thinning * num_steps, 2) uniforms."""

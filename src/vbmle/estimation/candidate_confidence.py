@@ -11,7 +11,7 @@ import numpy as np
 from vbmle.common.validation import Bools, Floats, Ints
 from vbmle.estimation.candidates import Candidates
 from vbmle.estimation.counts import TransitionCounts
-from vbmle.estimation.likelihood_set import log_rows
+from vbmle.estimation.likelihood_set import log_krichevsky_trofimov
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.planning.planner import evaluate, expected_reward
 
@@ -24,7 +24,7 @@ class CandidateSet:
         self.likelihoods = self.candidates.log_likelihoods(found.values)
         top = float(self.likelihoods.max())
         mean = top + float(np.log(np.exp(self.likelihoods - top).mean()))
-        level = float(np.logaddexp(mean, log_rows(found)) - np.log(2.0) + np.log(delta))
+        level = float(np.logaddexp(mean, log_krichevsky_trofimov(found)) - np.log(2.0) + np.log(delta))
         self.threshold = top - level
         self.left: Bools = self.likelihoods >= level
 

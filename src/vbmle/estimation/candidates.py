@@ -25,7 +25,7 @@ from vbmle.estimation.maximiser import Solver
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.planning.planner import plan
 
-TIE = 1e-9
+TIED_OBJECTIVE = 1e-9
 """Relative: within this of the best, the candidate in force stays."""
 
 LEAST_PROBABILITY = 1e-300
@@ -75,7 +75,7 @@ class CandidateSolver:
         if objective.bias > 0.0:
             found = found + objective.bias * self.candidates.plans[0][:, objective.state]
         best = int(found.argmax())
-        if found[best] > found[self.candidate] + TIE * (1.0 + abs(found[best])):
+        if found[best] > found[self.candidate] + TIED_OBJECTIVE * (1.0 + abs(found[best])):
             self._stand(best)
         self.objective = float(found[self.candidate])
         if objective.bias > 0.0:

@@ -1,4 +1,4 @@
-"""A true upper bound on the maximum of the value-biased objective: how sure one can be of a search's answer.
+"""A true upper bound on the maximum of the value-biased objective: how sure you can be of a search's answer.
 
 Where the feasible set has few vertices it is triangulated and handed to branch and bound (see
 core/src/certifying). Elsewhere the bound is the maximum of the concave part plus the value of a controller
@@ -69,12 +69,12 @@ def _finite(mdp: LinearMixtureMDP) -> Model:
     """
     if mdp.allowed.all():
         return mdp.core
-    reward = np.where(mdp.allowed.ravel(), mdp.row_reward, -1.0 / (1.0 - mdp.discount))
+    reward = np.where(mdp.allowed.ravel(), mdp.pair_reward, -1.0 / (1.0 - mdp.discount))
     return core_model(mdp, reward)
 
 
 def optimistic_value(mdp: LinearMixtureMDP) -> Floats:
-    """V of a controller who also picks, in every row, the most favourable successor: at least V* for any theta."""
+    """V of a controller who also picks the most favourable successor of every pair: at least V* for any theta."""
     plan = BestSuccessors(mdp)
     return np.minimum(plan.V + plan.error_bound, 1.0 / (1.0 - mdp.discount))
 

@@ -1,4 +1,4 @@
-"""Has theta changed? A test that may be looked at after every step, and that starts an agent anew when it alarms.
+"""Has theta changed? A test that may be looked at after every step, and that makes an agent start over on an alarm.
 
 Fix thetas theta_1 .. theta_N of P before the first step, and let B(i, j) = mean over n of L_ij(theta_n) be what the
 mixture of them gives to the transitions i .. j-1. For every k, B(0, k) B(k, t) is the probability that a predictor
@@ -31,9 +31,9 @@ from vbmle.model.mdp import LinearMixtureMDP
 
 RESTARTS = ("on-alarm",)
 Restart = Annotated[str, Among(RESTARTS)] | None
-"""When an agent forgets all and starts anew: "on-alarm" of the test here, or None for never."""
+"""When an agent forgets everything and starts over: "on-alarm" of the test here, or None for never."""
 
-DELTA = 0.05
+FALSE_ALARM = 0.05
 """The probability of an alarm, ever, while one theta governs all steps."""
 
 DRAWS = 100
@@ -43,7 +43,7 @@ RECENT = 1000
 """Transitions that are kept, so that a new start has those since the change."""
 
 THINNING = 30
-NEAR = 0.9
+NEARNESS_TO_BASE = 0.9
 """How near to a base model a theta is put for each of them, between it and the interior point."""
 
 
@@ -55,14 +55,16 @@ def fixed_thetas(mdp: LinearMixtureMDP) -> Floats:
     nothing = np.zeros(mdp.transitions.count)
     found = [chain.sample(nothing, THINNING, rng).copy() for _ in range(DRAWS)]
     if mdp.domain == "simplex" and mdp.p_min == 0.0:
-        found += list(NEAR * np.eye(mdp.dimension) + (1.0 - NEAR) * mdp.polytope.interior)
+        found += list(
+            NEARNESS_TO_BASE * np.eye(mdp.dimension) + (1.0 - NEARNESS_TO_BASE) * mdp.polytope.interior
+        )
     return np.array(found)
 
 
 class ChangePoint:
     """The test for one agent. `seen` takes transitions by index, and says when there is an alarm."""
 
-    def __init__(self, mdp: LinearMixtureMDP, delta: float = DELTA) -> None:
+    def __init__(self, mdp: LinearMixtureMDP, delta: float = FALSE_ALARM) -> None:
         p = np.column_stack([mdp.transitions.probabilities(theta) for theta in fixed_thetas(mdp)])
         with np.errstate(divide="ignore"):
             self._log_p: Floats = np.ascontiguousarray(np.log(np.maximum(p, 0.0)))

@@ -11,7 +11,7 @@ exactly. The linear terms are bounded over the whole set at once (`LikelihoodSet
 order, by |P_theta - P'| and |E|. If no advantage can be positive, the policy is optimal for every theta of the set.
 How much it can lose is at most max advantage / (1 - gamma); V* lies between V^pi and V^pi plus that loss, and below
 the optimistic value of the ellipsoid around the set (`vbmle.planning.optimistic_planner`), where every (s, a)
-has a theta of its own. The same with the reward turned round bounds V^pi from below.
+has a theta of its own. The same with the sign of the reward reversed bounds V^pi from below.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.planning.optimistic_planner import Optimist
 from vbmle.planning.planner import DENSE_STATES, evaluate, require_policy
 
-TIE = 1e-9
+TIED_ADVANTAGE = 1e-9
 """Advantages up to this, relative to 1/(1-gamma), count as none: what rounding can make of a tie."""
 
 VALUE_ROUNDS = 60
@@ -144,7 +144,7 @@ def _among_candidates(
     if not likely.left.any():
         return _nothing(mdp, chosen, matters, (likely.most_likely, likely.threshold, delta))
     low, high, loss, advantage = losses(mdp, likely, chosen)
-    rivals = (advantage > TIE / (1.0 - mdp.discount)) & matters[:, None]
+    rivals = (advantage > TIED_ADVANTAGE / (1.0 - mdp.discount)) & matters[:, None]
     certified = not rivals.any()
     most = 0.0 if certified else float(loss[matters].max())
     parts = (likely.most_likely, likely.threshold, delta)
@@ -206,7 +206,7 @@ def certify(
     low, high = local.value_bounds()
     size = np.maximum(high - local.V, local.V - low)
     gain = local.advantages(size, matters)
-    rivals = gain > TIE / (1.0 - mdp.discount)
+    rivals = gain > TIED_ADVANTAGE / (1.0 - mdp.discount)
     loss = float(np.where(rivals, gain, 0.0).max() / (1.0 - mdp.discount))
     low = np.clip(low, worst, best)
     ceiling = np.minimum(_optimistic(mdp, likely), best)
@@ -239,11 +239,11 @@ class _Expansion:
         self._inverse = np.linalg.inv(np.eye(mdp.num_states) - mdp.discount * moves[self._played])
         extra = mdp.transition_reward if len(mdp.transition_reward) else 0.0
         worth = extra + mdp.discount * self.V[transitions.successor]
-        by_row = sparse.csr_array((worth, np.arange(transitions.count), transitions.indptr))
-        gains = by_row @ transitions.phi
+        by_pair = sparse.csr_array((worth, np.arange(transitions.count), transitions.indptr))
+        gains = by_pair @ transitions.phi
         self._gains: Floats = gains.toarray() if sparse.issparse(gains) else np.asarray(gains)
         here = np.repeat(np.arange(mdp.num_states), mdp.num_actions)
-        self._advantage = mdp.row_reward + by_row @ likely.p - self.V[here]
+        self._advantage = mdp.pair_reward + by_pair @ likely.p - self.V[here]
         self._K = mdp.discount * moves @ self._inverse - self._inverse[here]
 
     def value_bounds(self) -> tuple[Floats, Floats]:
@@ -272,12 +272,12 @@ class _Expansion:
         same = self._same_as_played() | ~np.repeat(matters, mdp.num_actions)
         bound[same] = 0.0
         known = self._advantage + rest
-        for row in np.nonzero((bound > 0.0) & (known <= 0.0))[0]:  # only these can still be decided
-            bound[row] = known[row] + self._likely.support(functionals[row], reach[row])
+        for pair in np.nonzero((bound > 0.0) & (known <= 0.0))[0]:  # only these can still be decided
+            bound[pair] = known[pair] + self._likely.support(functionals[pair], reach[pair])
         return bound.reshape(mdp.num_states, mdp.num_actions)
 
     def _second(self, size: Floats) -> Floats:
-        """Bounds on |(P_theta - P') E| by row, where |E| <= size."""
+        """Bounds on |(P_theta - P') E| by pair, where |E| <= size."""
         transitions = self._mdp.transitions
         return np.add.reduceat(
             self._likely.probability_reach * size[transitions.successor], transitions.indptr[:-1]
@@ -286,11 +286,11 @@ class _Expansion:
     def _same_as_played(self) -> Bools:
         """Rows that equal the policy's own: their advantage is 0 for every theta."""
         mdp, transitions = self._mdp, self._mdp.transitions
-        found = np.zeros(len(mdp.row_reward), dtype=bool)
-        for row in range(len(found)):
-            own = int(self._played[row // mdp.num_actions])
-            found[row] = row == own or _same_row(
-                mdp, transitions.indptr[row], transitions.indptr[own], row, own
+        found = np.zeros(len(mdp.pair_reward), dtype=bool)
+        for pair in range(len(found)):
+            own = int(self._played[pair // mdp.num_actions])
+            found[pair] = pair == own or _same_pair(
+                mdp, transitions.indptr[pair], transitions.indptr[own], pair, own
             )
         return found
 
@@ -305,18 +305,18 @@ def _optimistic(mdp: LinearMixtureMDP, likely: LikelihoodSet) -> Floats:
 def _forced(mdp: LinearMixtureMDP, policy: Ints, sign: float) -> LinearMixtureMDP:
     """The same model with the reward times `sign` for the policy's actions, and a reward that forbids all others."""
     forced = copy(mdp)
-    reward = np.full(len(mdp.row_reward), -3.0 / (1.0 - mdp.discount))
+    reward = np.full(len(mdp.pair_reward), -3.0 / (1.0 - mdp.discount))
     played = np.arange(mdp.num_states) * mdp.num_actions + policy
-    reward[played] = sign * mdp.row_reward[played]
+    reward[played] = sign * mdp.pair_reward[played]
     vars(forced)["core"] = core_model(mdp, reward, sign * mdp.transition_reward)
     return forced
 
 
-def _same_row(mdp: LinearMixtureMDP, i: int, j: int, row: int, other: int) -> bool:
-    """Whether two rows have the same successors, features and rewards."""
+def _same_pair(mdp: LinearMixtureMDP, i: int, j: int, pair: int, other: int) -> bool:
+    """Whether two pairs have the same successors, features and rewards."""
     transitions = mdp.transitions
-    a, b = slice(i, transitions.indptr[row + 1]), slice(j, transitions.indptr[other + 1])
-    if mdp.row_reward[row] != mdp.row_reward[other] or not np.array_equal(
+    a, b = slice(i, transitions.indptr[pair + 1]), slice(j, transitions.indptr[other + 1])
+    if mdp.pair_reward[pair] != mdp.pair_reward[other] or not np.array_equal(
         transitions.successor[a], transitions.successor[b]
     ):
         return False
@@ -332,7 +332,7 @@ def _reachable(mdp: LinearMixtureMDP, state: int | None) -> Bools:
         return found
     start = validation.index("state", state, mdp.num_states)
     transitions = mdp.transitions
-    edges = (transitions.row_of // mdp.num_actions, transitions.successor)
+    edges = (transitions.pair_of // mdp.num_actions, transitions.successor)
     graph = sparse.coo_array((np.ones(transitions.count), edges), shape=(mdp.num_states,) * 2).tocsr()
     found[:] = False
     found[breadth_first_order(graph, start, return_predecessors=False)] = True
@@ -341,5 +341,5 @@ def _reachable(mdp: LinearMixtureMDP, state: int | None) -> Bools:
 
 def _range(mdp: LinearMixtureMDP) -> tuple[float, float]:
     """Bounds on every value from rewards alone."""
-    values = mdp.transition_reward if len(mdp.transition_reward) else mdp.row_reward[mdp.allowed.ravel()]
+    values = mdp.transition_reward if len(mdp.transition_reward) else mdp.pair_reward[mdp.allowed.ravel()]
     return float(values.min()) / (1.0 - mdp.discount), float(values.max()) / (1.0 - mdp.discount)

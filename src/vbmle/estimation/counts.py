@@ -45,7 +45,7 @@ class TransitionCounts:
         # Where P is flat, a probability that is 0 all over it comes out as rounding of either sign.
         least = FLAT * np.minimum(1.0, row_norms(mdp.transitions.phi))
         self._possible = mdp.transitions.probabilities(mdp.polytope.interior) > least
-        self._possible &= mdp.allowed.ravel()[mdp.transitions.row_of]
+        self._possible &= mdp.allowed.ravel()[mdp.transitions.pair_of]
         self.core = Counts(mdp.core, self._possible)
         self.values: Floats = self.core.values
         self.total = 0
@@ -134,7 +134,7 @@ class TransitionCounts:
         """The index of each transition, -1 where no feasible theta allows it."""
         s, a, to = self.path(states, actions, next_states)
         self._require_allowed(s, a)
-        known = self.mdp.transitions.row_of * self.mdp.num_states + self.mdp.transitions.successor
+        known = self.mdp.transitions.pair_of * self.mdp.num_states + self.mdp.transitions.successor
         wanted = (s * self.mdp.num_actions + a) * self.mdp.num_states + to
         at = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
         return np.where((known[at] == wanted) & self._possible[at], at, -1)
@@ -187,9 +187,9 @@ class TransitionCounts:
     def continue_from(self, other: TransitionCounts) -> Ints:
         """Take over the counts of another layout of the same pairs; returns the new indices, as often as counted."""
         old = other.mdp.transitions
-        row, to = old.row_of[other.observed], old.successor[other.observed]
+        pair, to = old.pair_of[other.observed], old.successor[other.observed]
         actions = self.mdp.num_actions
-        at = self.find_many(row // actions, row % actions, to)
+        at = self.find_many(pair // actions, pair % actions, to)
         values = np.zeros_like(self.values)
         values[at] = other.values[other.observed]
         self.load_values(values, at)

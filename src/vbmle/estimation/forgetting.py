@@ -42,7 +42,7 @@ def read_forget(forget: Forget) -> tuple[str, float] | None:
     else:
         kind, steps = "half_life", forget
     if kind == "window":
-        return kind, positive_integer("forget's window", steps)  # type: ignore[arg-type]
+        return kind, positive_integer("forget's window", steps)
     return kind, positive("forget's half-life", steps)
 
 
@@ -113,9 +113,9 @@ class ForgettingCounts(TransitionCounts):
         if isinstance(other, ForgettingCounts):
             transitions, actions = other.mdp.transitions, self.mdp.num_actions
             last = np.array(other._last, dtype=np.int64)
-            row = transitions.row_of[last]
+            pair = transitions.pair_of[last]
             self._last = deque(
-                self.find_many(row // actions, row % actions, transitions.successor[last]).tolist()
+                self.find_many(pair // actions, pair % actions, transitions.successor[last]).tolist()
             )
         return found
 

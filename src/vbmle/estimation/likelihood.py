@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from vbmle.common import validation
 from vbmle.common.validation import Floats, Ints
 from vbmle.core.solver import Objective
-from vbmle.estimation.candidates import TIE, CandidateSolver, make_solver
+from vbmle.estimation.candidates import TIED_OBJECTIVE, CandidateSolver, make_solver
 from vbmle.estimation.certificate import upper_bound
 from vbmle.estimation.counts import TransitionCounts
 from vbmle.estimation.maximiser import POOL, Solver, make_objective
@@ -94,7 +94,7 @@ def log_likelihood(
         Any theta, feasible or not.
     ridge : float, default 1.0
         lambda of the penalty lambda/2 |theta|^2 that is subtracted from the log-likelihood; at least 0. It matters
-        while data are few.
+        while data are scarce.
 
     Raises
     ------
@@ -130,7 +130,7 @@ def maximum_likelihood(mdp: LinearMixtureMDP, counts: TransitionCounts, ridge: f
         What was observed, of the same model.
     ridge : float, default 1.0
         lambda of the penalty lambda/2 |theta|^2 that is subtracted from the log-likelihood; at least 0. It matters
-        while data are few.
+        while data are scarce.
 
     Raises
     ------
@@ -176,9 +176,9 @@ def value_biased(
         The weight of the value; at least 0.
     ridge : float, default 1.0
         lambda of the penalty lambda/2 |theta|^2 that is subtracted from the log-likelihood; at least 0. It matters
-        while data are few.
+        while data are scarce.
     search : {"global", "local"}, default "global"
-        Look in every basin it can think of (see `vbmle.estimation.maximiser`), or climb from `start` only.
+        Search all basins it knows of (see `vbmle.estimation.maximiser`), or climb from `start` only.
     start : (d,) array, optional
         Where a climb starts; the interior point by default.
     certify : bool, default False
@@ -224,7 +224,7 @@ def value_biased(
 def prove(solver: Solver | CandidateSolver, objective: Objective) -> float:
     """A bound on the maximum; where the search for it meets a better point, the solver moves there."""
     if isinstance(solver, CandidateSolver):
-        return solver.objective + TIE * (
+        return solver.objective + TIED_OBJECTIVE * (
             1.0 + abs(solver.objective)
         )  # all were looked at; near ties keep the last
     likely = Solver(solver.mdp)
@@ -241,11 +241,11 @@ def prove(solver: Solver | CandidateSolver, objective: Objective) -> float:
 
 def _rounding(counts: TransitionCounts, theta: Floats) -> float:
     """What rounding may add to the log-likelihood where large weights cancel in probabilities."""
-    rows, seen = counts.mdp.transitions, counts.observed
-    each = feasible_set.rounding_of(rows.phi[seen], theta)
+    possible, seen = counts.mdp.transitions, counts.observed
+    each = feasible_set.rounding_of(possible.phi[seen], theta)
     if isinstance(each, float) or len(seen) == 0:
         return 0.0
-    p = rows.probabilities(theta)[seen]
+    p = possible.probabilities(theta)[seen]
     lost = np.where(p > each, each / np.maximum(p - each, 1e-300), np.inf)
     return float(counts.values[seen] @ lost)
 

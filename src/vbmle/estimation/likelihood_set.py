@@ -13,7 +13,7 @@ least (1-e)^n of what theta' gave; with e = m/(m+n), theta' most likely (Cover's
 
     log q_t >= max l_t - sum over blocks of  m log(1 + n/m) + n log(1 + m/n)
 
-The second is the rule of Krichevsky and Trofimov in every row (s, a), p(s') = (n(s') + 1/2) / (n + k/2), which
+The second is the rule of Krichevsky and Trofimov for every pair (s, a), p(s') = (n(s') + 1/2) / (n + k/2), which
 ignores theta but loses half as much where P is tabular. Their mean is a predictor too, so the better of
 the two costs no more than log 2. Nothing is assumed about p_min, the horizon, or how actions are chosen.
 
@@ -211,7 +211,7 @@ def likelihood_set(counts: TransitionCounts, delta: float = 0.1) -> LikelihoodSe
         raise ValueError(
             "theta is one of the candidates (domain='vertices'): a set of those is in confidence(...)"
         )
-    log_q = float(np.logaddexp(log_mixture(counts), log_rows(counts)) - np.log(2.0))
+    log_q = float(np.logaddexp(log_mixture(counts), log_krichevsky_trofimov(counts)) - np.log(2.0))
     return LikelihoodSet(counts, log_q - float(np.log(1.0 / fraction("delta", delta))))
 
 
@@ -219,8 +219,8 @@ def log_mixture(counts: TransitionCounts) -> float:
     """A lower bound on the log-probability that the uniform mixture over P gave to the path."""
     mdp, total = counts.mdp, most_likely(counts)[0].objective
     seen = np.zeros(len(mdp.polytope.blocks))
-    row_of = mdp.transitions.row_of
-    np.add.at(seen, mdp.block_of_pair[row_of], counts.values)
+    pair_of = mdp.transitions.pair_of
+    np.add.at(seen, mdp.block_of_pair[pair_of], counts.values)
     for n, block in zip(seen, mdp.polytope.blocks, strict=True):
         m = block.dimension
         if n > 0.0 and m > 0:
@@ -228,19 +228,19 @@ def log_mixture(counts: TransitionCounts) -> float:
     return float(total)
 
 
-def log_rows(counts: TransitionCounts) -> float:
-    """The log-probability that the rule of Krichevsky and Trofimov in every row gave to the path."""
-    return float(rows_log_probability(counts).sum())
+def log_krichevsky_trofimov(counts: TransitionCounts) -> float:
+    """The log-probability that the rule of Krichevsky and Trofimov for every pair gave to the path."""
+    return float(log_by_pair(counts).sum())
 
 
-def rows_log_probability(counts: TransitionCounts) -> Floats:
-    """The same for each row (s, a) on its own, (S*A,)."""
+def log_by_pair(counts: TransitionCounts) -> Floats:
+    """The same for each pair (s, a) on its own, (S*A,)."""
     from scipy.special import gammaln
 
     starts = counts.mdp.transitions.indptr[:-1]
     n, k = np.add.reduceat(counts.values, starts), np.diff(counts.mdp.transitions.indptr)
-    by_row = np.add.reduceat(gammaln(counts.values + 0.5) - gammaln(0.5), starts)
-    return np.asarray(by_row + gammaln(0.5 * k) - gammaln(n + 0.5 * k))
+    by_pair = np.add.reduceat(gammaln(counts.values + 0.5) - gammaln(0.5), starts)
+    return np.asarray(by_pair + gammaln(0.5 * k) - gammaln(n + 0.5 * k))
 
 
 def most_likely(counts: TransitionCounts) -> tuple[Solver | CandidateSolver, Objective]:
@@ -252,7 +252,7 @@ def most_likely(counts: TransitionCounts) -> tuple[Solver | CandidateSolver, Obj
 
 def _blocks(mdp: LinearMixtureMDP) -> list[tuple[Ints, Ints, Floats, float]]:
     """For each block its transitions, coordinates, basis and diameter."""
-    block_of = mdp.block_of_pair[mdp.transitions.row_of]
+    block_of = mdp.block_of_pair[mdp.transitions.pair_of]
     order = np.argsort(block_of, kind="stable")
     ends = np.searchsorted(block_of[order], np.arange(len(mdp.polytope.blocks) + 1))
     return [

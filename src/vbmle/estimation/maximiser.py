@@ -34,7 +34,7 @@ from vbmle.planning.planner import require_policy, uses_factors
 POOL = 8
 """How many local maxima a global search keeps."""
 
-KEPT = (
+POOL_VIEWS = (
     *("y", "theta", "policy", "V", "active", "num_active", "result", "status", "iterations"),
     *("evaluated", "factored", "factors"),
 )
@@ -130,7 +130,7 @@ class Solver:
 
     def snapshot(self) -> Snapshot:
         """What the next solve depends on, to be continued exactly by `restore`."""
-        arrays: Snapshot = {name: self._core.views[name] for name in KEPT}
+        arrays: Snapshot = {name: self._core.views[name] for name in POOL_VIEWS}
         return arrays | {"place": np.array([self._core.size, self._core.turn])}
 
     def restore(self, snapshot: Snapshot) -> None:
@@ -144,7 +144,7 @@ class Solver:
 
     def resume(self, snapshot: Snapshot) -> None:
         """Continue from a snapshot of its own: the core checks it, but not its kinds and shapes."""
-        for name in KEPT:
+        for name in POOL_VIEWS:
             self._core.views[name][...] = snapshot[name]
         size, turn = (int(i) for i in snapshot["place"])
         self._core.restore(size, turn)

@@ -2,14 +2,14 @@
 
 If theta* of P is true, the probability that a predictor gave to the path, divided by L_t(theta*), is a martingale of
 mean 1 for every predictor that knows the past only, whatever the actions depend on. The predictor here is the rule
-of Krichevsky and Trofimov in every row (s, a), p(s') = (n(s') + 1/2) / (n + k/2), which can learn any table. As
+of Krichevsky and Trofimov for every pair (s, a), p(s') = (n(s') + 1/2) / (n + k/2), which can learn any table. As
 L_t(theta*) is at most the supremum over P,
 
-    E_all = prod over rows KT_row / sup over P of L_t(theta),       E_row = KT_row / sup over P of L_t,row(theta)
+    E_all = prod over pairs KT_pair / sup over P of L_t(theta),       E_pair = KT_pair / sup over P of L_t,pair(theta)
 
-are e-processes, all rows together and each of them alone, and so is the mean of E_all and of the average of E_row.
-By Ville's inequality it ever reaches 1/delta with probability at most delta. E_all has the power where many rows
-are a little off, E_row where a single one is: it pays for learning one row, and log(2 S A) for not knowing which.
+are e-processes, all pairs together and each of them alone, and so is the mean of E_all and of the average of E_pair.
+By Ville's inequality it ever reaches 1/delta with probability at most delta. E_all has the power where many pairs
+are a little off, E_pair where a single one is: it pays for learning one pair, and log(2 S A) for not knowing which.
 
 `evidence` is the logarithm of that mean, rounded down: suprema are bounded from above by the solver's gap.
 """
@@ -22,7 +22,7 @@ import numpy as np
 
 from vbmle.common.validation import Floats, Ints, fraction
 from vbmle.estimation.counts import TransitionCounts
-from vbmle.estimation.likelihood_set import most_likely, rows_log_probability
+from vbmle.estimation.likelihood_set import log_by_pair, most_likely
 
 PAIRS_SHOWN = 5
 """How many pairs are named, at most."""
@@ -141,42 +141,44 @@ def misfit(counts: TransitionCounts, delta: float = 0.05) -> Misfit:
     p = mdp.transitions.probabilities(solver.theta)
     with np.errstate(divide="ignore"):
         log_p = np.where(counts.values > 0.0, np.log(np.maximum(p, 0.0)), 0.0)
-    table = rows_log_probability(counts)
-    by_row = table - np.add.reduceat(counts.values * log_p, starts)
+    table = log_by_pair(counts)
+    by_pair = table - np.add.reduceat(counts.values * log_p, starts)
     together = float(table.sum()) - (solver.objective + max(solver.gap, 0.0))
-    single = _single_rows(counts, table, by_row)
+    single = _single_pairs(counts, table, by_pair)
     evidence = np.inf if counts.skipped else float(np.logaddexp(together, single) - np.log(2.0))
     for state, action, _ in counts.skipped:
-        by_row[state * mdp.num_actions + action] = np.inf
-    loudest = np.argsort(-by_row, kind="stable")[:PAIRS_SHOWN]
-    where = tuple(_pair(counts, int(row), float(by_row[row]), p) for row in loudest if by_row[row] > 0.0)
+        by_pair[state * mdp.num_actions + action] = np.inf
+    loudest = np.argsort(-by_pair, kind="stable")[:PAIRS_SHOWN]
+    where = tuple(
+        _pair(counts, int(pair), float(by_pair[pair]), p) for pair in loudest if by_pair[pair] > 0.0
+    )
     return Misfit(evidence >= threshold, evidence, threshold, where, solver.theta.copy(), float(delta))
 
 
-def _single_rows(counts: TransitionCounts, table: Floats, by_row: Floats) -> float:
-    """log of the average of E_row, from below.
+def _single_pairs(counts: TransitionCounts, table: Floats, by_pair: Floats) -> float:
+    """log of the average of E_pair, from below.
 
-    The supremum is at least what the most likely theta gives, so a row where that is more than the table gives
+    The supremum is at least what the most likely theta gives, so a pair where that is more than the table gives
     cannot help: it counts as 0 and is not solved for.
     """
-    promising = np.nonzero(by_row > 0.0)[0]
-    found = np.full(len(by_row), -np.inf)
+    promising = np.nonzero(by_pair > 0.0)[0]
+    found = np.full(len(by_pair), -np.inf)
     alone = TransitionCounts(counts.mdp)
     begin = counts.mdp.transitions.indptr
-    for row in promising:
+    for pair in promising:
         values = np.zeros_like(counts.values)
-        values[begin[row] : begin[row + 1]] = counts.values[begin[row] : begin[row + 1]]
+        values[begin[pair] : begin[pair + 1]] = counts.values[begin[pair] : begin[pair + 1]]
         alone.load_values(values, np.nonzero(values)[0])
         solver, _ = most_likely(alone)
-        found[row] = table[row] - solver.objective - max(solver.gap, 0.0)
+        found[pair] = table[pair] - solver.objective - max(solver.gap, 0.0)
     top = float(found.max())
     return top + float(np.log(np.exp(found - top).mean())) if top > -np.inf else -np.inf
 
 
-def _pair(counts: TransitionCounts, row: int, evidence: float, p: Floats) -> MisfitPair:
+def _pair(counts: TransitionCounts, pair: int, evidence: float, p: Floats) -> MisfitPair:
     transitions = counts.mdp.transitions
-    state, action = divmod(row, transitions.num_actions)
-    here = slice(int(transitions.indptr[row]), int(transitions.indptr[row + 1]))
+    state, action = divmod(pair, transitions.num_actions)
+    here = slice(int(transitions.indptr[pair]), int(transitions.indptr[pair + 1]))
     odd = {to: times for (s, a, to), times in counts.skipped.items() if (s, a) == (state, action)}
     known = ~np.isin(transitions.successor[here], list(odd))
     to = np.concatenate([transitions.successor[here][known], np.array(list(odd), np.int64)])

@@ -137,8 +137,8 @@ def _hit_and_run(block: Block, rng: np.random.Generator, count: int) -> Floats:
 def _best_everywhere(mdp: LinearMixtureMDP) -> Floats:
     """For a product of blocks: each block at the point that is best for an optimistic controller.
 
-    It lets every (s, a) row move to the best successor it has; each block then takes its vertex that is best for
-    those values, weighted equally over the rows it governs.
+    It lets every pair (s, a) move to the best successor it has; each block then takes its vertex that is best for
+    those values, weighted equally over the pairs it governs.
     """
     weight = np.asarray(mdp.transitions.phi.T @ BestSuccessors(mdp).worth)
     parts = []

@@ -16,11 +16,15 @@ from vbmle.common.files import Snapshot
 from vbmle.core import regression as core
 from vbmle.model.mdp import LinearMixtureMDP
 
+MOST_SAMPLES = 2.0**53
+"""No more can be counted one by one."""
+
 
 class Regression:
     """Sigma, its inverse and b, by rank-one updates; `log_det` is log det Sigma - log det (ridge I)."""
 
     def __init__(self, mdp: LinearMixtureMDP, ridge: float) -> None:
+        self._most = MOST_SAMPLES**0.5 * mdp.dimension**0.5 / (1.0 - mdp.discount) ** 2
         self._ridge, self._sizes = ridge, np.diff(mdp.flat_set.coordinate_begin)
         self._core = core.Regression(mdp.core, ridge)
         self.sigma, self.inverse, self.b = self._core.sigma, self._core.inverse, self._core.b
@@ -39,14 +43,17 @@ class Regression:
         """Continue from a snapshot."""
         saved_checks.require_like("", snapshot, self.snapshot())
         saved_checks.require_finite("b", snapshot["b"])
-        begin, log_det = 0, 0.0
+        first, begin, log_det = 0, 0, 0.0
         for size in self._sizes.tolist():
             sigma, inverse = (
                 snapshot[name][begin : begin + size * size].reshape(size, size)
                 for name in ("sigma", "inverse")
             )
             log_det += saved_checks.require_inverse("sigma", sigma, inverse) - size * math.log(self._ridge)
-            begin += size * size
+            # By Cauchy and Schwarz, with targets up to V^2 and weights up to d: |b_i|^2 <= Sigma_ii sum w V^4.
+            most = self._most * np.sqrt(np.diag(sigma))
+            saved_checks.require_within("b", snapshot["b"][first : first + size], -most, most)
+            first, begin = first + size, begin + size * size
         if not abs(float(snapshot["log_det"]) - log_det) <= 1e-6 * (1.0 + abs(log_det)):
             raise ValueError(f"log_det is {float(snapshot['log_det'])!r}; sigma has {log_det!r}")
         self._core.restore(snapshot)

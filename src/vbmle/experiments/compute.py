@@ -160,7 +160,7 @@ class Workers:
         self._pool = self._open_pool()
 
     def _kill(self) -> None:
-        """End the worker processes now: what they do is not wanted any more."""
+        """End the worker processes now: their results are no longer needed."""
         for process in set(multiprocessing.active_children()) - self._bystanders:
             process.kill()
 

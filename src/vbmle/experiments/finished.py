@@ -16,14 +16,14 @@ from vbmle.common.files import whole_or_absent
 from vbmle.experiments.resume_key import PACKAGE, code_version
 from vbmle.experiments.spec import Experiment
 
-NOTE = "finished.json"
-PAGE = "report.html"
+NOTE_FILE = "finished.json"
+PAGE_FILE = "report.html"
 
 
 def is_finished(folder: Path, experiments: Sequence[Experiment]) -> bool:
     """Whether the note is there, and still true."""
     try:
-        return bool(json.loads((folder / NOTE).read_bytes()) == _state(folder, experiments))
+        return bool(json.loads((folder / NOTE_FILE).read_bytes()) == _state(folder, experiments))
     except (OSError, ValueError):
         return False
 
@@ -31,21 +31,21 @@ def is_finished(folder: Path, experiments: Sequence[Experiment]) -> bool:
 def note(folder: Path, experiments: Sequence[Experiment]) -> None:
     """Write down that every trial has its record and the page shows them; a folder that cannot be written is left."""
     try:
-        with whole_or_absent(folder / NOTE) as aside:
+        with whole_or_absent(folder / NOTE_FILE) as aside:
             aside.write_text(json.dumps(_state(folder, experiments)))
     except OSError:
         return
 
 
 def _state(folder: Path, experiments: Sequence[Experiment]) -> dict[str, Any]:
-    files = [folder / PAGE, *sorted((folder / "records").rglob("*.*"))]
+    files = [folder / PAGE_FILE, *sorted((folder / "records").rglob("*.*"))]
     seen = [[path.relative_to(folder).as_posix(), *_size_and_time(path)] for path in files if path.is_file()]
     return {
         "experiments": [experiment.digest() for experiment in experiments],
         "code": code_version(),
         "page": _page_code(),
         "files": hashlib.sha256(json.dumps(seen).encode()).hexdigest(),
-        "is_complete": (folder / PAGE).is_file(),
+        "is_complete": (folder / PAGE_FILE).is_file(),
     }
 
 

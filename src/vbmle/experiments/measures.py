@@ -49,14 +49,14 @@ def facts(world: World) -> dict[str, float]:
 
 def columns(world: World, history: History, steps: Ints, mle: bool = False) -> dict[str, Floats]:
     """The columns of a record by name: those that the history has, and on demand the estimate's error."""
-    row = steps - 1
-    found = {"regret": history.regret[row], "seconds": mean_between(history.seconds, steps)}
+    at = steps - 1
+    found = {"regret": history.regret[at], "seconds": mean_between(history.seconds, steps)}
     if history.trouble is not None:
         found["trouble"] = sum_between(history.trouble, steps)
     for name in ("distance", "distance_mean"):
         values = getattr(history, name)
         if values is not None:
-            found[name] = values[row]
+            found[name] = values[at]
     return found | ({"mle_error": mle_error(world, history, steps)} if mle else {})
 
 
@@ -76,10 +76,10 @@ def mle_error(world: World, history: History, steps: Ints, ridge: float = RIDGE)
     mdp, errors = world.mdp, np.empty(len(steps))
     counts, solver, t = TransitionCounts(mdp), Solver(mdp), 1
     path = list(zip(history.states, history.actions, history.next_states, strict=True))
-    for row, step in enumerate(steps):
+    for at, step in enumerate(steps):
         for state, action, next_state in path[t - 1 : step - 1]:
             counts.add(int(state), int(action), int(next_state))
         t = int(step)
         solver.climb(make_objective(counts, ridge))  # from where the last one ended
-        errors[row] = squared_error(counts, solver.theta, world.theta, ridge)
+        errors[at] = squared_error(counts, solver.theta, world.theta, ridge)
     return errors

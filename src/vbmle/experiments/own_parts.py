@@ -3,7 +3,7 @@
 The name is that of a module and, after the colon, of a class or function in it (or of a `World`). It is looked for as
 any import, then in the folder of the spec and in the working directory. The code of its package, and the content of
 files that its settings name, belong to the resume key: they are hashed when the spec is read, the hash travels with
-every trial, and a worker that has other code says so in place of a record.
+every trial, and a worker that has different code reports that instead of a record.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ def _home(name: str) -> Path:
 
 
 def from_file(given: dict[str, Any], folder: Path, where: str) -> tuple[str, dict[str, Any]]:
-    """The name and the settings of a world that is told by a file, found in the folder of the spec."""
+    """The name and the settings of a world that a file describes, found in the folder of the spec."""
     for key in given:
         if key not in FILE_KEYS:
             raise InputError(f"{where}: a world from a file has no {key!r}; {nearest(key, FILE_KEYS)}")

@@ -13,6 +13,7 @@ import numpy as np
 
 from vbmle.common.validation import Floats
 from vbmle.experiments import stopping
+from vbmle.experiments.behind import behind
 from vbmle.experiments.spec import Experiment, Trial
 from vbmle.experiments.stopping import Comparison
 from vbmle.experiments.store import Record, Store
@@ -65,11 +66,24 @@ def rounds(
         name = experiment.name if most == 1 else f"{experiment.name}, look {number + 1} of {most}"
         yield Round(name, trials, _totals(experiment, dict(upto)))
         for world, count in upto.items():
-            found = look(experiment, world, losses, count)
+            enough, told = _enough(experiment, world, losses, count)
             if trials and most > 1:
-                say(f"{world}, {count} worlds: {'; '.join(map(line, found))}")
-            if stopping.settled(experiment.stop, found):
+                say(f"{world}, {count} worlds: {told}")
+            if enough:
                 looks[world] = looks[world][: number + 1]
+
+
+def _enough(experiment: Experiment, world: str, losses: Losses, count: int) -> tuple[bool, str]:
+    """Whether a world has seen enough trials, and what the look found."""
+    stop = experiment.stop
+    assert stop is not None
+    if stop.measure is None:
+        found = look(experiment, world, losses, count)
+        return stopping.settled(stop, found), "; ".join(map(line, found))
+    compared = {agent: losses.of(world, agent, count) for agent in (stop.reference, *stop.rivals)}
+    chance = losses.of(world, stop.measure, min(count, experiment.budget(world, stop.measure)))
+    stands = behind(stop.reference, compared, chance)
+    return stands is not None and stands.known, str(stands or "nothing to compare")
 
 
 def look(experiment: Experiment, world: str, losses: Losses, count: int) -> list[Comparison]:

@@ -1,6 +1,6 @@
 """The loop: every trial of an experiment that has no record yet is run, and its record kept.
 
-Running again resumes. Workers only compute; this process alone writes, so that a worker may die anywhere.
+Run it again to resume. Workers only compute; this process alone writes, so a worker may die at any point.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def _open(experiment: Experiment, folder: Path, watcher: Watcher) -> tuple[Store
 
 def _complete(store: Store, trials: list[Trial], workers: Workers, watcher: Watcher) -> Summary:
     """Run the trials and keep their records; where comparisons decide how many it takes, look by look."""
-    summary = Summary(kept=len(store.experiment.plan()) - len(trials))
+    summary = Summary(kept=len(store.experiment.all_trials()) - len(trials))
     losses = rounds.Losses(store, trials)
 
     def keep(trial: Trial, result: Record | Failure | Lost) -> None:

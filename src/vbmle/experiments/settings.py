@@ -22,7 +22,7 @@ from vbmle.experiments import InputError
 REQUIRED = inspect.Parameter.empty
 """Stands for the default of a setting that has none."""
 
-WORDS = {
+TYPE_WORDS = {
     int: "a whole number",
     float: "a number",
     str: "a string",
@@ -144,7 +144,7 @@ def _words(annotation: Any) -> str:
         if choices := _choices(member):
             said.append(f"one of {', '.join(map(str, choices))}")
         elif not _is_function(member):
-            said.append(WORDS.get(member) or written(member))
+            said.append(TYPE_WORDS.get(member) or written(member))
     if set(get_args(ArrayLike)) <= set(members):
         return "a list of numbers"
     return " or ".join(said)
@@ -155,5 +155,4 @@ def _is_union(annotation: Any) -> bool:
 
 
 def _is_function(annotation: Any) -> bool:
-    origin = get_origin(annotation) or annotation
-    return isinstance(origin, type) and issubclass(origin, Callable)  # type: ignore[arg-type]
+    return (get_origin(annotation) or annotation) is Callable

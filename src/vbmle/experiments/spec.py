@@ -62,7 +62,7 @@ class Recording(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return spaced(horizon)
 
 
-LONGEST = 100
+LONGEST_LABEL = 100
 """Characters of a label."""
 
 
@@ -103,7 +103,7 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
         if self.stop is not None:
             self.stop.check(self.name, list(self.worlds), list(self.agents))
 
-    def plan(self) -> list[Trial]:
+    def all_trials(self) -> list[Trial]:
         """Every trial; the first of all worlds and agents come first, so that half a run is half of each."""
         return [
             self.trial(world, agent, index)
@@ -188,17 +188,17 @@ class Trial(msgspec.Struct, frozen=True):
 def seed(*key: str | int) -> int:
     """A seed in 0 .. 2^63 - 1 that belongs to this key, on every machine, at any time."""
     entropy = int(_digest(list(key)), 16)
-    state = np.random.SeedSequence(entropy).generate_state(1, np.uint64)
-    return int(state[0] >> np.uint64(1))
+    words = np.random.SeedSequence(entropy).generate_state(1, np.uint64)
+    return int(words[0] >> np.uint64(1))
 
 
 def _require_short(kind: str, label: str) -> None:
     """Refuse a label that would make the name of a file too long."""
-    if len(label) > LONGEST:
+    if len(label) > LONGEST_LABEL:
         shown = f"{label[:20]}..."
         raise InputError(
-            f"the label of the {kind} {shown!r} has {len(label)} characters; {LONGEST} is the most, for it becomes the "
-            "name of a folder"
+            f"the label of the {kind} {shown!r} has {len(label)} characters; {LONGEST_LABEL} is the most, "
+            "for it becomes the name of a folder"
         )
 
 

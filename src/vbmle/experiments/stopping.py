@@ -7,15 +7,15 @@ worlds. A comparison is decided at the first look whose interval of the mean dif
 
 and a world is left when all its comparisons are decided, after N trials at the latest. Look k spends the error
 alpha_k = alpha ((n_k/N)^2 - (n_{k-1}/N)^2), and its interval has the level 1 - alpha_k. By the union bound all K
-intervals hold together with probability 1 - alpha, whenever one stops, and so does what they have in common, which is
-what is reported (repeated confidence intervals, Jennison and Turnbull 1989; spending as by Lan and DeMets 1983).
+intervals hold together with probability 1 - alpha, wherever the run stops, and so does what they have in common, which
+is what is reported (repeated confidence intervals, Jennison and Turnbull 1989; spending as by Lan and DeMets 1983).
 
 Each interval is Student's, corrected for skewness (Hall 1992), and guarded: its upper end is that of the sample with
 one more world, in which the rival loses as much as the worst loss either agent has had, its lower end that of the
 sample with one in which the reference does. What is guaranteed: the error for differences of finite variance, as n
-grows. What is tested, with looks from 100 to 800 worlds: about 5% in all where one world in twenty or more makes the
+grows. What is tested, with looks from 100 to 800 worlds: about 5% in all where at least one world in twenty causes the
 losses. Where one in thirty does it is 9% to 17%. What nothing can give without a bound on losses: protection from a
-tail that none of n worlds has met. First looks at fewer than 100 worlds would be taken in by it more often.
+tail that none of n worlds has met. First looks at fewer than 100 worlds would miss it more often.
 """
 
 from __future__ import annotations
@@ -44,17 +44,20 @@ Look = Annotated[int, msgspec.Meta(ge=2)]
 
 
 class Stopping(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Who is compared with whom, and after how many trials one looks, by world."""
+    """Who is compared with whom, and after how many trials comparisons are looked at, by world."""
 
     reference: str
     rivals: tuple[str, ...]
     looks: dict[str, tuple[Look, ...]]
     beside: int = 20
     """Trials of the agents that are not compared."""
+    measure: str | None = None
+    """The random policy, where a look asks how far the reference is behind the best (`vbmle.experiments.behind`)."""
 
     def check(self, name: str, worlds: Sequence[str], agents: Sequence[str]) -> None:
         """Refuse labels that are not there, and looks that do not increase."""
-        for agent in (self.reference, *self.rivals):
+        measure = () if self.measure is None else (self.measure,)
+        for agent in (self.reference, *self.rivals, *measure):
             if agent not in agents:
                 raise InputError(f"{name}: stop compares {agent!r}, which is not one of its agents")
         if set(self.looks) != set(worlds):

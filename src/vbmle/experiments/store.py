@@ -176,7 +176,7 @@ class Store:
     def missing(self) -> tuple[list[Trial], list[str]]:
         """The trials without a record, and lines about what had to be set aside because it is not theirs."""
         trials, lines, foreign, old = [], [], 0, 0
-        for trial in self.experiment.plan():
+        for trial in self.experiment.all_trials():
             if self.path(trial).exists():
                 try:
                     self.read(trial)
@@ -191,8 +191,8 @@ class Store:
             trials.append(trial)
         for count, reason in ((old, f"in {OLD}"), (foreign, f"with {FOREIGN}")):
             if count:
-                place = self.folder / "set-aside"
-                lines.append(f"records {reason}: {count}, set aside in {place} and run again")
+                aside = self.folder / "set-aside"
+                lines.append(f"records {reason}: {count}, set aside in {aside} and run again")
         return trials, lines
 
     def _set_aside(self, path: Path) -> None:
@@ -226,7 +226,7 @@ def _results(folder: Path, path: Path) -> Results:
         raise InputError(f"{path}: it does not describe an experiment ({error})") from None
     records, left_out, old = [], [], 0
     foreign = set(store.home.glob("*/*/trial-*.parquet"))
-    for trial in experiment.plan():
+    for trial in experiment.all_trials():
         if store.path(trial) in foreign:
             try:
                 records.append(store.read(trial))

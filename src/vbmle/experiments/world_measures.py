@@ -25,13 +25,13 @@ from vbmle.experiments.spec import Experiment, Trial
 from vbmle.experiments.store import UNREADABLE, Store
 from vbmle.model.world import World
 from vbmle.planning import planner
-from vbmle.theory.hardness import TIE, hardness
+from vbmle.theory.hardness import TIED_GAP, hardness
 from vbmle.theory.lure import lure
 
 FILE = "worlds.parquet"
 SAVE_EVERY = 100
 Measures = dict[str, float]
-Rows = dict[tuple[str, int], Measures]
+ByWorld = dict[tuple[str, int], Measures]
 """By world label and trial."""
 
 EVERYONE = "worlds"
@@ -42,15 +42,15 @@ def measures(world: World) -> Measures:
     """All numbers of one world."""
     plan, mdp = planner.plan(world.mdp, world.theta), world.mdp
     gaps = (plan.V[:, None] - plan.Q)[mdp.allowed]
-    wide = gaps[gaps > TIE / (1.0 - mdp.discount)]
+    wide = gaps[gaps > TIED_GAP / (1.0 - mdp.discount)]
     least = mdp.reward_scale * float(wide.min()) if len(wide) else np.nan
     return {**asdict(hardness(world)), "least_gap": least, **asdict(lure(world))}
 
 
 def run(experiment: Experiment, folder: Path, workers: Workers, watcher: Watcher, most: int) -> list[Failure]:
     """Measure the worlds that have records, at most so many of each label; returns what failed."""
-    rows, failures = read(folder, code_version()), []
-    waiting = [trial for trial in _drawn(experiment, folder, most) if (trial.world, trial.index) not in rows]
+    known, failures = read(folder, code_version()), []
+    waiting = [trial for trial in _drawn(experiment, folder, most) if (trial.world, trial.index) not in known]
     if waiting:
         watcher.begin("what decides", {EVERYONE: len(waiting)}, {EVERYONE: 0})
         with workers:
@@ -60,9 +60,9 @@ def run(experiment: Experiment, folder: Path, workers: Workers, watcher: Watcher
                 if isinstance(result, Failure):
                     failures.append(result)
                 else:
-                    rows[trial.world, trial.index] = result
+                    known[trial.world, trial.index] = result
                 if done % SAVE_EVERY == 0 or done == len(waiting):
-                    write(folder, rows)
+                    write(folder, known)
                 watcher.finished(EVERYONE)
     return failures
 
@@ -78,14 +78,14 @@ def measure(trial: Trial) -> Measures | Failure:
 def _drawn(experiment: Experiment, folder: Path, most: int) -> Iterator[Trial]:
     """One trial for each world that was drawn and has a record of the first agent."""
     store, agent = Store(folder, experiment), next(iter(experiment.agents))
-    for trial in experiment.plan():
+    for trial in experiment.all_trials():
         if trial.agent == agent and trial.index < most and store.path(trial).exists():
             yield trial
 
 
-def write(folder: Path, rows: Rows) -> None:
-    """All rows, in the order of worlds and trials."""
-    ordered = sorted(rows.items())
+def write(folder: Path, known: ByWorld) -> None:
+    """All of them, in the order of worlds and trials."""
+    ordered = sorted(known.items())
     table: list[dict[str, object]] = [
         {"world": world, "trial": trial, "code": code_version(), **found} for (world, trial), found in ordered
     ]
@@ -95,7 +95,7 @@ def write(folder: Path, rows: Rows) -> None:
         aside.write_bytes(content.getvalue())
 
 
-def read(folder: Path, code: str | None = None) -> Rows:
+def read(folder: Path, code: str | None = None) -> ByWorld:
     """What is kept that the code of now made, or another that is named; nothing where nothing can be read."""
     try:
         table = pl.read_parquet(folder / FILE, memory_map=False)

@@ -83,7 +83,7 @@ def core_model(
     arrays: dict[str, Floats | Ints | None] = {
         "pair_begin": transitions.indptr,
         "successor": transitions.successor,
-        "reward": mdp.row_reward if reward is None else reward,
+        "reward": mdp.pair_reward if reward is None else reward,
         "reward_next": by_transition if len(by_transition) else None,
     }
     return Model(sizes, mdp.discount, arrays | _features(mdp) | flat._asdict())

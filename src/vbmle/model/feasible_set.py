@@ -7,7 +7,7 @@
 (the upper bound 1 follows), intersected with {theta >= 0, sum theta = 1} where the domain is "simplex". Where it is
 "vertices", theta is a vertex of that simplex, and the polytope here is the simplex around them.
 
-P is a product over blocks of coordinates that no (s, a) row links: one block for a mixture, one simplex per
+P is a product over blocks of coordinates that no pair (s, a) links: one block for a mixture, one simplex per
 (s, a) for a tabular model. Within a block theta = center + basis @ y, with an orthonormal basis of the
 directions in which P is really extended (equalities and inequalities that can only hold tightly are gone),
 y = 0 well inside, and the inequalities normals @ y + offsets >= 0 with normals of length one. Scaling matters: a
@@ -32,7 +32,7 @@ from vbmle.model.transitions import Transitions, row_norms
 SIMPLICES = ("simplex", "vertices")
 """Domains in which weights are at least 0 and sum to 1."""
 
-LARGE = 10.0
+CANCELLING_WEIGHT = 10.0
 """Weights above this cancel each other, and with them the digits of what they add up to."""
 
 
@@ -59,10 +59,10 @@ class Constraints:
             where = f"P{self.transitions.name(i)} = {probability[i]:.6g}, below {self.p_min:g}"
         off = np.abs(self.sums @ theta - 1.0) - rounding_of(self.sums, theta)
         if off.max() > worst:
-            row = int(off.argmax())
-            state, action = divmod(row, self.transitions.num_actions)
-            worst = float(off[row])
-            where = f"probabilities of (s={state}, a={action}) sum to {(self.sums @ theta)[row]:.6g}, not 1"
+            pair = int(off.argmax())
+            state, action = divmod(pair, self.transitions.num_actions)
+            worst = float(off[pair])
+            where = f"probabilities of (s={state}, a={action}) sum to {(self.sums @ theta)[pair]:.6g}, not 1"
         zero = np.abs(self.zeros @ theta) - rounding_of(self.zeros, theta)
         if len(zero) and zero.max() > worst:
             i = int(zero.argmax())
@@ -73,8 +73,17 @@ class Constraints:
             worst, where = float(abs(theta.sum() - 1.0)), f"theta sums to {theta.sum():.6g}, not 1"
         mixed = float(np.abs(theta - np.eye(len(theta))[int(theta.argmax())]).max())
         if self.domain == "vertices" and mixed > worst:
-            worst, where = mixed, "theta is a mix, and domain='vertices' wants all weight on one candidate"
+            worst, where = mixed, "theta is a mix, and domain='vertices' needs all weight on one candidate"
         return worst, where
+
+
+def tabular(possible: Transitions, p_min: float) -> Constraints:
+    """Of a model with one parameter per transition: those of each pair sum to 1."""
+    count = possible.count
+    sums = sparse.csr_array(
+        (np.ones(count), np.arange(count), possible.indptr), shape=(len(possible.indptr) - 1, count)
+    )
+    return Constraints(possible, sums, sparse.csr_array((0, count)), [], p_min, "polytope")
 
 
 def rounding_of(rows: Floats | sparse.csr_array, theta: Floats) -> Floats | float:
@@ -82,7 +91,7 @@ def rounding_of(rows: Floats | sparse.csr_array, theta: Floats) -> Floats | floa
 
     Base models that are nearly equal have thetas of huge weights, which no float can make sum to 1 more closely.
     """
-    if np.abs(theta).max() <= LARGE:
+    if np.abs(theta).max() <= CANCELLING_WEIGHT:
         return 0.0
     return 8.0 * float(np.finfo(np.float64).eps) * np.asarray(np.abs(rows) @ np.abs(theta))
 
@@ -137,14 +146,14 @@ def _blocks(c: Constraints) -> list[Block]:
         )
     if _is_tabular(c):
         return _tabular(c)
-    if isinstance(c.sums, np.ndarray) and (c.sums != 0.0).all(axis=1).any():  # one row links all coordinates
+    if isinstance(c.sums, np.ndarray) and (c.sums != 0.0).all(axis=1).any():  # one pair links all coordinates
         return [_general(c, np.arange(c.transitions.dimension), slice(None), slice(None))]
-    labels, row_labels = _components(c)
+    labels, pair_labels = _components(c)
     if labels.max(initial=0) == 0:
         return [_general(c, np.arange(len(labels)), slice(None), slice(None))]
-    transition_labels = row_labels[c.transitions.row_of]
+    transition_labels = pair_labels[c.transitions.pair_of]
     order = [np.nonzero(labels == k)[0] for k in range(labels.max() + 1)]
-    return [_general(c, cols, transition_labels == k, row_labels == k) for k, cols in enumerate(order)]
+    return [_general(c, cols, transition_labels == k, pair_labels == k) for k, cols in enumerate(order)]
 
 
 def _is_plain_simplex(c: Constraints) -> bool:
@@ -165,9 +174,9 @@ def _is_tabular(c: Constraints) -> bool:
 def _tabular(c: Constraints) -> list[Block]:
     indptr, coordinate = c.transitions.indptr, sparse.csr_array(c.transitions.phi).indices.astype(np.int64)
     blocks = []
-    for row in range(len(indptr) - 1):
-        cols = coordinate[indptr[row] : indptr[row + 1]]
-        state, action = divmod(row, c.transitions.num_actions)
+    for pair in range(len(indptr) - 1):
+        cols = coordinate[indptr[pair] : indptr[pair + 1]]
+        state, action = divmod(pair, c.transitions.num_actions)
         if len(cols) * c.p_min > 1.0:
             raise ValueError(
                 f"the feasible set is empty: p_min = {c.p_min:g} for each of the {len(cols)} successors of "
@@ -201,7 +210,7 @@ def _components(c: Constraints) -> tuple[Ints, Ints]:
     t = c.transitions
     phi = sparse.coo_array(t.phi)
     acting = sparse.coo_array(
-        (np.ones(phi.nnz), (t.row_of[phi.row], phi.col)), (len(t.indptr) - 1, t.dimension)
+        (np.ones(phi.nnz), (t.pair_of[phi.row], phi.col)), (len(t.indptr) - 1, t.dimension)
     )
     zeros = sparse.coo_array(c.zeros)
     link = sparse.vstack([acting, abs(sparse.coo_array(c.sums)), abs(zeros)]).tocsr()

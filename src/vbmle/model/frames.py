@@ -1,6 +1,6 @@
-"""Tables as they come: CSV and Parquet files, polars and pandas frames; columns of numbers or of names.
+"""Tables from users: CSV and Parquet files, polars and pandas frames; columns of numbers or of names.
 
-A column of states or actions holds whole numbers from 0 on, or names: texts none of which is a number. What is wrong
+A column of states or actions holds whole numbers from 0 up, or names: texts none of which is a number. What is wrong
 is refused with a ValueError that says where: the file or the frame, the row (the first row of data is row 1) and the
 rule.
 """
@@ -68,7 +68,7 @@ def read(source: Source, needed: tuple[str, ...]) -> Table:
     )
     missing = [name for name in needed if name not in table.frame.columns]
     if missing:
-        wanted, found = ", ".join(needed), ", ".join(table.frame.columns)
+        wanted, found = ", ".join(needed), " ".join(", ".join(table.frame.columns).split())[:200]
         raise ValueError(f"{table.name} has no column {missing[0]!r}; it needs {wanted} and has {found}")
     if table.frame.is_empty():
         raise ValueError(f"{table.name} has no rows; it needs at least one transition")
@@ -122,7 +122,7 @@ def _plain(column: Any) -> Any:
 def numbers(
     table: Table, columns: tuple[str, ...], size: Size, known: list[str]
 ) -> tuple[list[Ints], list[str]]:
-    """Columns of states, or of actions, as whole numbers from 0 on; and their names in order, [] where there are none.
+    """Columns of states, or of actions, as whole numbers from 0 up; and their names in order, [] where there are none.
 
     `known` are names that come first, from tables that were read before.
     """
@@ -168,7 +168,7 @@ def sizes(states: Size, actions: Size) -> None:
 
 
 def _whole(table: Table, name: str, size: int | None) -> Ints:
-    """A column of whole numbers from 0 on, below size where it is known."""
+    """A column of whole numbers from 0 up, below size where it is known."""
     import polars
 
     column = table.frame[name]

@@ -32,7 +32,7 @@ from vbmle.common.validation import Among, Floats, Ints
 from vbmle.model import frames
 from vbmle.model.frames import PathLike, Size, Source
 from vbmle.model.naming import NamedModels, Names
-from vbmle.model.rounded_rows import ROUNDED
+from vbmle.model.rounded_rows import ROUNDED_SUM
 
 UNSEEN = ("refuse", "stay", "uniform")
 
@@ -101,7 +101,7 @@ def models_from_table(path: Source, states: Size = None, actions: Size = None) -
     ----------
     path : str, path or frame
         A .csv or .parquet file, or a polars or pandas frame, one row per transition; p is its probability. States and
-        actions are whole numbers from 0 on, or names.
+        actions are whole numbers from 0 up, or names.
     states : int or sequence of str, optional
         The number of states, by default one more than the largest that occurs; or their names in the order you want, by
         default that in which they first occur.
@@ -151,7 +151,7 @@ def models_from_table(path: Source, states: Size = None, actions: Size = None) -
         tuple(map(str, order)) if "model" in read.frame.columns else None,
     )
     sums: Floats = np.bincount(row, p, len(order) * size * count).astype(np.float64)
-    off = np.nonzero(np.abs(sums - 1.0) > ROUNDED)[0]
+    off = np.nonzero(np.abs(sums - 1.0) > ROUNDED_SUM)[0]
     if len(off):
         _refuse_sum(read.name, int(off[0]), row, sums, list(order), (size, count), names)
     shape = (len(order) * size * count, size)
@@ -184,8 +184,8 @@ def models_from_logs(
     actions : int or sequence of str, optional
         The same for actions.
     unseen : {"refuse", "stay", "uniform"}, default "refuse"
-        What a pair (s, a) does that occurs in no log: "refuse" raises an error, "stay" keeps the state, "uniform"
-        leads to all states alike.
+        What to do with a pair (s, a) that occurs in no log: "refuse" raises an error, "stay" keeps the state, "uniform"
+        leads to every state with the same probability.
 
     Returns
     -------
@@ -243,7 +243,7 @@ def read_log(path: Source, states: Size = None, actions: Size = None) -> tuple[A
     path : str, path or frame
         A .csv or .parquet file, or a frame, with the columns s, a, s_next, one row per step.
     states : int or sequence of str, optional
-        The number of states: numbers from there on are refused. Or their names: then names become numbers.
+        The number of states; larger state numbers are refused. Or their names, which then become numbers.
     actions : int or sequence of str, optional
         The same for actions.
 

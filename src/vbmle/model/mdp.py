@@ -14,7 +14,6 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
 from typing import Any, Self, TypeAlias
 
@@ -26,10 +25,12 @@ from vbmle.common import validation
 from vbmle.common.files import UNREADABLE, save_npz
 from vbmle.common.validation import Bools, Floats, Ints
 from vbmle.core.model import Model
-from vbmle.model import core_model, feasible_set, model_file, naming, rounded_rows, transitions
+from vbmle.model import core_model, feasible_set, model_file, naming, transitions
+from vbmle.model.base_models import BaseModels
 from vbmle.model.core_model import FlatSet
 from vbmle.model.feasible_set import Constraints
 from vbmle.model.naming import Names
+from vbmle.model.rounded_rows import warn_of_twins
 from vbmle.model.transitions import Transitions
 
 DOMAINS = ("polytope", "simplex", "vertices")
@@ -49,7 +50,7 @@ class LinearMixtureMDP:
     features : (S, A, S, d) array
         `features[s, a, s']` is phi(s'|s,a).
     reward : (S, A) or (S, A, S) array
-        The latter for rewards that depend on the next state; values in [0, 1].
+        The second form is for rewards that depend on the next state. Values in [0, 1].
     discount : float
         gamma, strictly between 0 and 1.
     p_min : float, default 0.0
@@ -145,15 +146,15 @@ class LinearMixtureMDP:
         if len(empty):
             state, action = divmod(int(empty[0]), self.num_actions)
             raise ValueError(f"{names.pair(state, action)} has no possible successor; every pair needs one")
-        self.row_reward, self.transition_reward = transitions.reward_tables(possible, reward, allowed)
+        self.pair_reward, self.transition_reward = transitions.reward_tables(possible, reward, allowed)
         self.reward_offset, self.reward_scale = 0.0, 1.0
         self._check_reward(normalise_reward)
-        self.row_reward[~allowed.ravel()] = -np.inf
+        self.pair_reward[~allowed.ravel()] = -np.inf
         self.polytope = feasible_set.build(constraints)
         for array in (
             self.allowed,
             self.initial,
-            self.row_reward,
+            self.pair_reward,
             self.transition_reward,
             possible.indptr,
             possible.successor,
@@ -161,8 +162,8 @@ class LinearMixtureMDP:
             array.flags.writeable = False
 
     def _check_reward(self, normalise: bool) -> None:
-        values = self.transition_reward if len(self.transition_reward) else self.row_reward
-        pairs = self.transitions.row_of if len(self.transition_reward) else np.arange(len(values))
+        values = self.transition_reward if len(self.transition_reward) else self.pair_reward
+        pairs = self.transitions.pair_of if len(self.transition_reward) else np.arange(len(values))
         counted = values[self.allowed.ravel()[pairs]]
         values[~self.allowed.ravel()[pairs]] = counted.min()
         low, high = float(counted.min()), float(counted.max())
@@ -179,8 +180,8 @@ class LinearMixtureMDP:
         values -= self.reward_offset
         values /= self.reward_scale
 
-    def _pair(self, row: int) -> str:
-        return self.names.pair(*divmod(row, self.num_actions))
+    def _pair(self, number: int) -> str:
+        return self.names.pair(*divmod(number, self.num_actions))
 
     @classmethod
     def _build(
@@ -228,55 +229,27 @@ class LinearMixtureMDP:
         reward : (S, A) or (S, A, S) array
             As in the class; SciPy sparse (S*A, S) too.
         domain : {"simplex", "vertices", "polytope"}, default "simplex"
-            Theta is a mix of the models; one of them; or any theta whose probabilities are probabilities.
+            Theta is a mix of the models; one of them; or any theta that gives valid probabilities.
         renormalise : {"warn", "error", "any"}, default "warn"
             What to do with rows that do not sum to 1. Those that miss it by less than 1e-4 are divided by their sum,
             with a warning; "error" refuses them, "any" divides every row.
         """
-        models, labels = rounded_rows.listed(models)
-        rounding = rounded_rows.Rounding(renormalise)
-        S, A = _sizes(models[0])
-        state_names, action_names = state_names or labels.states, action_names or labels.actions
-        names = naming.make_names(state_names, action_names, S, A)
-        may = naming.action_mask(allowed, S, A, names)
-        if not any(sparse.issparse(m) for m in models):
-            given = [m if may.all() else naming.filled(m, may) for m in models]
-            arrays = [validation.finite_array(f"models[{k}]", m, 3) for k, m in enumerate(given)]
-            arrays = [rounding.dense(array) for array in arrays]
-            rounding.tell()
-            for k, array in enumerate(arrays):
-                validation.require_shape(f"models[{k}]", array, arrays[0].shape, "the shape of models[0]")
-                validation.require_stochastic(f"models[{k}]", array)
-            features = np.stack(arrays, axis=-1)
-            rest = (p_min, impossible, initial, domain, normalise_reward, may, state_names, action_names)
-            made = cls(features, reward, discount, *rest)
-            rounded_rows.warn_of_twins(made.transitions, labels.models)
-            made.names = replace(made.names, models=labels.models)
+        given = BaseModels(models, renormalise, allowed, state_names, action_names)
+        names = given.names
+        if not given.is_sparse:
+            rest = (p_min, impossible, initial, domain, normalise_reward, given.allowed)
+            made = cls(given.features(), reward, discount, *rest, names.states, names.actions)
+            warn_of_twins(made.transitions, names.models)
+            made.names = names
             return made
-        if not all(sparse.issparse(m) for m in models):
-            raise ValueError("models mixes sparse and dense arrays; give all of them in one form")
         if impossible is not None:
             raise ValueError("impossible is for dense models; leave entries out of sparse models instead")
-        source = naming.stand_in(may)
-        possible = transitions.sparse_mixture(
-            [
-                rounding.sparse(sparse.csr_array(m) if may.all() else sparse.csr_array(m)[source])
-                for m in models
-            ]
+        constraints = given.constraints(
+            validation.probability("p_min", p_min), validation.one_of("domain", domain, DOMAINS)
         )
-        rounding.tell()
-        rounded_rows.warn_of_twins(possible, labels.models)
-        names = replace(names, models=labels.models)
-        constraints = Constraints(
-            possible,
-            np.ones((len(possible.indptr) - 1, len(models))),
-            np.zeros((0, len(models))),
-            [],
-            validation.probability("p_min", p_min),
-            validation.one_of("domain", domain, DOMAINS),
-        )
-        known = {"initial": initial, "normalise_reward": normalise_reward, "allowed": may, "names": names}
-        return cls._build(constraints, reward, discount, is_sparse=True, **known)
+        warn_of_twins(constraints.transitions, names.models)
+        known = {"initial": initial, "normalise_reward": normalise_reward, "allowed": given.allowed}
+        return cls._build(constraints, reward, discount, is_sparse=True, names=names, **known)
 
     @classmethod
     def tabular(
@@ -302,40 +275,15 @@ class LinearMixtureMDP:
         support : boolean (S, A, S) array, or SciPy sparse (S*A, S)
             Which transitions are possible.
         """
-        is_sparse = sparse.issparse(support)
-        if is_sparse:
-            pattern = sparse.csr_array(support).astype(np.float64)
-            states = pattern.shape[1]
-            if states == 0 or pattern.shape[0] % states or pattern.shape[0] == 0:
-                raise ValueError(f"support has shape {pattern.shape}; a sparse one needs (S*A, S)")
-        else:
-            mask = validation.mask("support", support, None)
-            states = mask.shape[0]
-            pattern = sparse.csr_array(mask.reshape(-1, states).astype(np.float64))
-        actions = pattern.shape[0] // states
-        names = naming.make_names(state_names, action_names, states, actions)
-        may = naming.action_mask(allowed, states, actions, names)
+        pattern, actions = transitions.support_pattern(support)
+        names = naming.make_names(state_names, action_names, pattern.shape[1], actions)
+        may = naming.action_mask(allowed, pattern.shape[1], actions, names)
         if not may.all():
             pattern = naming.one_successor(pattern, may)
         possible = transitions.one_parameter_each(pattern, actions)
-        count = possible.count
-        sums = sparse.csr_array(
-            (np.ones(count), np.arange(count), possible.indptr), shape=(len(possible.indptr) - 1, count)
-        )
-        zeros = sparse.csr_array((0, count))
-        constraints = Constraints(
-            possible, sums, zeros, [], validation.probability("p_min", p_min), "polytope"
-        )
-        return cls._build(
-            constraints,
-            reward,
-            discount,
-            initial=initial,
-            normalise_reward=normalise_reward,
-            is_sparse=is_sparse,
-            allowed=may,
-            names=names,
-        )
+        constraints = feasible_set.tabular(possible, validation.probability("p_min", p_min))
+        known = {"initial": initial, "normalise_reward": normalise_reward, "allowed": may, "names": names}
+        return cls._build(constraints, reward, discount, is_sparse=sparse.issparse(support), **known)
 
     @classmethod
     def bilinear(
@@ -385,9 +333,9 @@ class LinearMixtureMDP:
         return array
 
     def in_units(self, V: ArrayLike) -> Floats:
-        """Values of the reward that is planned with, V (S,) or Q (S, A), in the units of your reward (euros, say).
+        """V (S,) or Q (S, A) of the reward that is planned with, converted to the units of your reward (euros, say).
 
-        The same where rewards were given in [0, 1]; else r was mapped, and V with it.
+        Nothing changes if your rewards lie in [0, 1]; otherwise r was mapped, and V with it.
         """
         shift = self.reward_offset / (1.0 - self.discount)
         return np.asarray(V, dtype=np.float64) * self.reward_scale + shift
@@ -441,11 +389,3 @@ class LinearMixtureMDP:
     def __repr__(self) -> str:
         shape = f"states={self.num_states}, actions={self.num_actions}, dimension={self.dimension}"
         return f"LinearMixtureMDP({shape}, discount={self.discount:g}, domain={self.domain!r})"
-
-
-def _sizes(model: Any) -> tuple[int, int]:
-    """States and actions of a base model, dense or sparse; what does not fit is refused later, by name."""
-    shape = model.shape if sparse.issparse(model) else np.shape(model)
-    if sparse.issparse(model):
-        return shape[1], max(shape[0] // max(shape[1], 1), 1)
-    return (shape[0], shape[1]) if len(shape) == 3 else (1, 1)

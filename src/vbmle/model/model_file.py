@@ -44,7 +44,7 @@ def arrays_of(mdp: LinearMixtureMDP) -> dict[str, NDArray[Any]]:
         "indptr": transitions.indptr,
         "successor": transitions.successor,
         "initial": mdp.initial,
-        "row_reward": mdp.row_reward,
+        "row_reward": mdp.pair_reward,
         "transition_reward": mdp.transition_reward,
     }
     if not mdp.allowed.all():
@@ -67,7 +67,7 @@ def digest(mdp: LinearMixtureMDP) -> str:
     numbers = [mdp.num_states, mdp.num_actions, mdp.dimension, mdp.discount, mdp.p_min, mdp.domain]
     total = hashlib.sha256(json.dumps([*numbers, mdp.reward_offset, mdp.reward_scale]).encode())
     arrays: list[NDArray[Any]] = [transitions.indptr, transitions.successor, mdp.initial, mdp.allowed]
-    arrays += [mdp.row_reward, mdp.transition_reward]
+    arrays += [mdp.pair_reward, mdp.transition_reward]
     for matrix, digits in ((transitions.phi, None), (c.sums, 9), (c.zeros, None)):
         entries = sparse.csr_array(matrix, copy=True)
         entries.sum_duplicates()

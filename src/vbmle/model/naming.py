@@ -121,7 +121,7 @@ def one_successor(pattern: sparse.csr_array, allowed: Bools) -> sparse.csr_array
     source = sparse.csr_array(pattern[stand_in(allowed)])
     source.eliminate_zeros()
     source.sort_indices()
-    row_of = np.repeat(np.arange(source.shape[0]), np.diff(source.indptr))
-    first = np.arange(source.nnz) == source.indptr[row_of]
-    keep = allowed.ravel()[row_of] | first
-    return sparse.csr_array((source.data[keep], (row_of[keep], source.indices[keep])), shape=source.shape)
+    pair_of = np.repeat(np.arange(source.shape[0]), np.diff(source.indptr))
+    first = np.arange(source.nnz) == source.indptr[pair_of]
+    keep = allowed.ravel()[pair_of] | first
+    return sparse.csr_array((source.data[keep], (pair_of[keep], source.indices[keep])), shape=source.shape)

@@ -14,16 +14,16 @@ from vbmle.common.validation import Floats
 from vbmle.model.naming import Names
 from vbmle.model.transitions import Transitions
 
-EXACT = 1e-9
+EXACT_SUM = 1e-9
 """Rows that miss 1 by less are left as they are."""
 
-ROUNDED = 1e-4
+ROUNDED_SUM = 1e-4
 """Rows that miss 1 by less, as float32 or a few printed digits do, are divided by their sum, with a warning."""
 
-TWINS = 1e-3
+TWIN_DISTANCE = 1e-3
 """Base models that differ by less in every probability are nearly equal: it takes long to tell them apart."""
 
-FIRST_LOOK = 1000
+FIRST_COMPARED = 1000
 """Probabilities that are compared at first; only models that agree on these are compared in all."""
 
 RENORMALISE = ("warn", "error", "any")
@@ -60,7 +60,7 @@ class Rounding:
     """Divides rows by their sums where that is allowed, and remembers the largest correction."""
 
     def __init__(self, rule: str) -> None:
-        self._limit = {"warn": ROUNDED, "error": 0.0, "any": np.inf}[
+        self._limit = {"warn": ROUNDED_SUM, "error": 0.0, "any": np.inf}[
             validation.one_of("renormalise", rule, RENORMALISE)
         ]
         self._largest = 0.0
@@ -83,11 +83,11 @@ class Rounding:
 
     def _is_off(self, sums: Floats) -> bool:
         off = np.abs(sums - 1.0)
-        return bool(((off > EXACT) & (off < self._limit) & (sums > 0.0)).any())
+        return bool(((off > EXACT_SUM) & (off < self._limit) & (sums > 0.0)).any())
 
     def _divisors(self, sums: Floats) -> Floats:
         off = np.abs(sums - 1.0)
-        mend = (off > EXACT) & (off < self._limit) & (sums > 0.0)
+        mend = (off > EXACT_SUM) & (off < self._limit) & (sums > 0.0)
         self._largest = max(self._largest, float(off[mend].max()))
         return np.where(mend, sums, 1.0)
 
@@ -102,22 +102,22 @@ class Rounding:
             )
 
 
-def warn_of_twins(rows: Transitions, names: Sequence[str] | None) -> None:
+def warn_of_twins(possible: Transitions, names: Sequence[str] | None) -> None:
     """Warn of the first two base models, columns of phi (transitions, d), that are equal or nearly so.
 
     Not where there is a single state: all models are equal there, and nothing is lost.
     """
-    phi: Any = rows.phi
-    if phi.shape[1] < 2 or rows.num_states == 1:
+    phi: Any = possible.phi
+    if phi.shape[1] < 2 or possible.num_states == 1:
         return
-    step = max(1, phi.shape[0] // FIRST_LOOK)
+    step = max(1, phi.shape[0] // FIRST_COMPARED)
     some = _columns(phi, slice(None, None, step))
     for k in range(phi.shape[1] - 1):
-        near = np.nonzero(np.abs(some[:, k + 1 :] - some[:, [k]]).max(axis=0) < TWINS)[0]
+        near = np.nonzero(np.abs(some[:, k + 1 :] - some[:, [k]]).max(axis=0) < TWIN_DISTANCE)[0]
         for other in near + k + 1:
             pair = _columns(phi, slice(None))[:, [k, int(other)]] if step > 1 else some[:, [k, int(other)]]
             apart = float(np.abs(pair[:, 0] - pair[:, 1]).max())
-            if apart < TWINS:
+            if apart < TWIN_DISTANCE:
                 one, two = (repr(names[i]) if names else f"models[{i}]" for i in (k, int(other)))
                 how = "are the same" if apart == 0.0 else f"differ by {apart:.2g} at most"
                 told = "no data tell them apart" if apart == 0.0 else "it takes long to tell them apart"
@@ -129,6 +129,6 @@ def warn_of_twins(rows: Transitions, names: Sequence[str] | None) -> None:
                 return
 
 
-def _columns(phi: Any, rows: slice) -> Floats:
-    some = phi[rows]
+def _columns(phi: Any, which: slice) -> Floats:
+    some = phi[which]
     return np.asarray(some.toarray() if sparse.issparse(some) else some)

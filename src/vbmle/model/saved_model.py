@@ -26,7 +26,7 @@ from vbmle.model.naming import Names
 from vbmle.model.transitions import NEGLIGIBLE_FEATURE, Transitions, row_norms
 
 Arrays = dict[str, NDArray[Any]]
-PLACE = re.compile(r"\(s=(\d{1,12}), a=(\d{1,12}), s'=(\d{1,12})\)")
+TRANSITION = re.compile(r"\(s=(\d{1,12}), a=(\d{1,12}), s'=(\d{1,12})\)")
 MOST_PAIRS = 2**40
 
 
@@ -54,7 +54,7 @@ def read(arrays: Arrays, meta: dict[str, Any], domains: tuple[str, ...]) -> Save
     transitions = replace(_transitions(arrays, states, actions, dimension), left_out=left_out)
     sums, zeros = (_matrix(name, arrays, dimension) for name in ("sums", "zeros"))
     zero_names = field(meta, "zero_names", list)
-    _check_sums(transitions, sums, zeros, _places(zero_names, zeros.shape[0], states, actions))
+    _check_sums(transitions, sums, zeros, _pairs_of_zeros(zero_names, zeros.shape[0], states, actions))
     names = _names(arrays, states, actions, dimension)
     allowed = naming.action_mask(_mask(arrays, states, actions), states, actions, names)
     p_min = validation.probability("p_min", field(meta, "p_min", (int, float)))
@@ -153,13 +153,13 @@ def _matrix(name: str, arrays: Arrays, dimension: int) -> Floats | sparse.csr_ar
     return unpack(name, arrays)
 
 
-def _places(names: list[Any], count: int, states: int, actions: int) -> list[int]:
+def _pairs_of_zeros(names: list[Any], count: int, states: int, actions: int) -> list[int]:
     """The pair of each transition that must have probability 0."""
     if len(names) != count:
         raise ValueError(f"zero_names has {len(names)} entries; zeros has {count} rows")
     pairs = []
     for name in names:
-        found = PLACE.fullmatch(name) if isinstance(name, str) else None
+        found = TRANSITION.fullmatch(name) if isinstance(name, str) else None
         s, a, to = (int(part) for part in found.groups()) if found else (-1, -1, -1)
         if not (0 <= s < states and 0 <= a < actions and 0 <= to < states):
             raise ValueError(f"zero_names holds {str(name)[:40]!r}; it needs (s=.., a=.., s'=..) in range")

@@ -1,6 +1,6 @@
 """The possible transitions of a model and their features: one layout for small dense and huge sparse models.
 
-Row r = s * A + a stands for the pair (s, a). Its possible successors are
+Number r = s * A + a stands for the pair (s, a). Its possible successors are
 `successor[indptr[r]:indptr[r+1]]`, in increasing order, and transition i has the feature row `phi[i]`, so
 that all probabilities are one product, p = phi @ theta. Impossible transitions simply are not there.
 `phi` is a dense (nnz, d) array for mixtures (few coordinates, all of them acting everywhere) and a SciPy CSR
@@ -27,7 +27,7 @@ DENSE_DIMENSION = 64
 
 @dataclass(frozen=True, eq=False)
 class Transitions:
-    """Pattern (indptr, successor) over rows (s, a), and a feature row per possible transition."""
+    """Pattern (indptr, successor) over pairs (s, a), and a feature row per possible transition."""
 
     num_states: int
     num_actions: int
@@ -47,8 +47,8 @@ class Transitions:
         return len(self.successor)
 
     @property
-    def row_of(self) -> Ints:
-        """The (s, a) row of each transition."""
+    def pair_of(self) -> Ints:
+        """The pair s * A + a of each transition."""
         return np.repeat(np.arange(len(self.indptr) - 1), np.diff(self.indptr))
 
     def probabilities(self, theta: Floats) -> Floats:
@@ -57,21 +57,21 @@ class Transitions:
 
     def find(self, state: int, action: int, next_state: int) -> int:
         """The index of a transition, or -1 where it is impossible."""
-        row = state * self.num_actions + action
-        start, stop = self.indptr[row], self.indptr[row + 1]
+        pair = state * self.num_actions + action
+        start, stop = self.indptr[pair], self.indptr[pair + 1]
         i = start + int(np.searchsorted(self.successor[start:stop], next_state))
         return int(i) if i < stop and self.successor[i] == next_state else -1
 
     def name(self, i: int) -> str:
         """Transition i in words, for messages."""
-        row = int(np.searchsorted(self.indptr, i, side="right")) - 1
-        state, action = divmod(row, self.num_actions)
+        pair = int(np.searchsorted(self.indptr, i, side="right")) - 1
+        state, action = divmod(pair, self.num_actions)
         return f"(s={state}, a={action}, s'={self.successor[i]})"
 
     def dense(self, values: Floats) -> Floats:
         """Per-transition values as an (S, A, S) array, zero where a transition is impossible."""
         out = np.zeros((self.num_states * self.num_actions, self.num_states))
-        out[self.row_of, self.successor] = values
+        out[self.pair_of, self.successor] = values
         return out.reshape(self.num_states, self.num_actions, self.num_states)
 
     def csr(self, values: Floats) -> sparse.csr_array:
@@ -108,6 +108,20 @@ def row_norms(phi: Floats | sparse.csr_array) -> Floats:
     return np.sqrt(np.asarray(phi.multiply(phi).sum(axis=1)).ravel())
 
 
+def support_pattern(support: ArrayLike | sparse.sparray) -> tuple[sparse.csr_array, int]:
+    """The transitions that are possible, (S*A, S), and the number of actions, for a boolean array or a sparse one."""
+    if not sparse.issparse(support):
+        mask = validation.mask("support", support, None)
+        states = mask.shape[0]
+        pattern = sparse.csr_array(mask.reshape(-1, states).astype(np.float64))
+        return pattern, pattern.shape[0] // states
+    pattern = sparse.csr_array(support).astype(np.float64)
+    pairs, states = pattern.shape
+    if states == 0 or pairs % states or pairs == 0:
+        raise ValueError(f"support has shape {pattern.shape}; a sparse one needs (S*A, S)")
+    return pattern, pairs // states
+
+
 def one_parameter_each(support: sparse.csr_array, num_actions: int) -> Transitions:
     """The tabular layout: transition i has the single coordinate i, with weight 1."""
     pattern = support.copy()
@@ -141,8 +155,8 @@ def sparse_mixture(models: list[sparse.csr_array]) -> Transitions:
     union = sparse.csr_array(union)
     union.sort_indices()
     phi = np.zeros((union.nnz, len(models)))
-    row_of = np.repeat(np.arange(pairs), np.diff(union.indptr))
-    key = row_of * states + union.indices
+    pair_of = np.repeat(np.arange(pairs), np.diff(union.indptr))
+    key = pair_of * states + union.indices
     left_out = np.zeros(pairs)
     for k, model in enumerate(models):
         kept = sparse.coo_array(model)
@@ -169,7 +183,7 @@ def one_hot(transitions: Transitions) -> Ints | None:
 def reward_tables(
     transitions: Transitions, reward: ArrayLike | sparse.csr_array, allowed: Bools
 ) -> tuple[Floats, Floats]:
-    """Reward by (s, a) row and, where it depends on the next state, by transition (else empty).
+    """Reward by pair (s, a) and, where it depends on the next state, by transition (else empty).
 
     Those of pairs that are not allowed may be anything, and come out as 0.
     """
@@ -181,7 +195,7 @@ def reward_tables(
         pair_of = np.repeat(np.arange(table.shape[0]), np.diff(table.indptr))
         table.data = np.where(allowed.ravel()[pair_of], table.data, 0.0)
         validation.require_finite("reward", table.data)
-        values = np.asarray(table[transitions.row_of, transitions.successor]).ravel().astype(np.float64)
+        values = np.asarray(table[transitions.pair_of, transitions.successor]).ravel().astype(np.float64)
         return np.zeros(states * actions), values
     given = np.array(reward, dtype=np.float64)
     if given.shape[:2] == allowed.shape:
@@ -191,4 +205,4 @@ def reward_tables(
         validation.require_shape("reward", array, (states, actions), "(S, A)")
         return array.reshape(-1), none
     validation.require_shape("reward", array, (states, actions, states), "(S, A, S)")
-    return np.zeros(states * actions), array.reshape(-1, states)[transitions.row_of, transitions.successor]
+    return np.zeros(states * actions), array.reshape(-1, states)[transitions.pair_of, transitions.successor]

@@ -1,4 +1,4 @@
-"""Pairs (s, a) that get a small chance of anything, after something happened that no theta allows.
+"""Pairs (s, a) in which anything may happen with a small probability, after something that no theta allows.
 
     P'_theta(.|s,a) = (1 - chance) P_theta(.|s,a) + chance * uniform over all states
 
@@ -39,10 +39,10 @@ def widened(mdp: LinearMixtureMDP, pairs: Iterable[int], chance: float = WIDE_CH
     for name in DERIVED:
         vars(new).pop(name, None)
     phi = sparse.csr_array(transitions.phi)[np.maximum(source, 0)]
-    row_of = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
-    wide = np.isin(row_of, chosen)
+    pair_of = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+    wide = np.isin(pair_of, chosen)
     own = np.where(source < 0, 0.0, np.where(wide, 1.0 - chance, 1.0))
-    uniform = sparse.csr_array(mdp.constraints.sums)[row_of]
+    uniform = sparse.csr_array(mdp.constraints.sums)[pair_of]
     scaled = sparse.diags_array(own) @ phi
     scaled = scaled + sparse.diags_array(np.where(wide, chance / transitions.num_states, 0.0)) @ uniform
     features = scaled.toarray() if isinstance(transitions.phi, np.ndarray) else sparse.csr_array(scaled)
@@ -52,7 +52,7 @@ def widened(mdp: LinearMixtureMDP, pairs: Iterable[int], chance: float = WIDE_CH
         transitions.num_states, transitions.num_actions, indptr, successor, features
     )
     if len(mdp.transition_reward):
-        new.transition_reward = _rewards(mdp, row_of, source)
+        new.transition_reward = _rewards(mdp, pair_of, source)
         new.transition_reward.flags.writeable = False
     return new
 
@@ -63,9 +63,9 @@ def _pattern(transitions: Transitions, chosen: Ints) -> tuple[Ints, Ints, Ints]:
     everything = np.arange(transitions.num_states)
     wide = np.zeros(len(transitions.indptr) - 1, dtype=bool)
     wide[chosen] = True
-    for row, (start, stop) in enumerate(zip(transitions.indptr, transitions.indptr[1:], strict=False)):
+    for pair, (start, stop) in enumerate(zip(transitions.indptr, transitions.indptr[1:], strict=False)):
         mine = np.arange(start, stop)
-        if wide[row]:
+        if wide[pair]:
             old = np.full(transitions.num_states, -1)
             old[transitions.successor[start:stop]] = mine
             successors.append(everything)
@@ -78,6 +78,6 @@ def _pattern(transitions: Transitions, chosen: Ints) -> tuple[Ints, Ints, Ints]:
     return indptr, np.concatenate(successors).astype(np.int64), np.concatenate(sources).astype(np.int64)
 
 
-def _rewards(mdp: LinearMixtureMDP, row_of: Ints, source: Ints) -> Floats:
+def _rewards(mdp: LinearMixtureMDP, pair_of: Ints, source: Ints) -> Floats:
     least = np.minimum.reduceat(mdp.transition_reward, mdp.transitions.indptr[:-1])
-    return np.where(source >= 0, mdp.transition_reward[np.maximum(source, 0)], least[row_of])
+    return np.where(source >= 0, mdp.transition_reward[np.maximum(source, 0)], least[pair_of])

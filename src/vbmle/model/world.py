@@ -63,8 +63,8 @@ class World:
         if not (0 <= state < self.mdp.num_states and 0 <= action < self.mdp.num_actions):
             validation.index("state", state, self.mdp.num_states)
             validation.index("action", action, self.mdp.num_actions)
-        row = state * self.mdp.num_actions + action
-        start, stop = self.mdp.transitions.indptr[row], self.mdp.transitions.indptr[row + 1]
+        pair = state * self.mdp.num_actions + action
+        start, stop = self.mdp.transitions.indptr[pair], self.mdp.transitions.indptr[pair + 1]
         cumulative = self._cumulative[start:stop]
         i = cumulative.searchsorted(uniform * cumulative[-1], side="right")
         return int(self.mdp.transitions.successor[start + i])

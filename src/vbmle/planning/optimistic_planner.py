@@ -24,8 +24,8 @@ from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.planning.planner import uses_factors
 
 MOST_IMPROVEMENTS = 1000  # of the plan over best successors: a handful is usual
-ROUNDING = 4.0 * float(np.finfo(np.float64).eps)  # of one backup, relative to the largest value
-SETTLED = 16.0 * ROUNDING  # what policies are not improved for: the rounding of an evaluation
+BACKUP_ROUNDING = 4.0 * float(np.finfo(np.float64).eps)  # of one backup, relative to the largest value
+SETTLED = 16.0 * BACKUP_ROUNDING  # what policies are not improved for: the rounding of an evaluation
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +114,7 @@ class Optimist:
 
 
 class BestSuccessors:
-    """The plan of a controller who also picks, in every row, the best successor: worth at least V* for any theta.
+    """The plan of a controller who also picks the best successor of every pair: worth at least V* for any theta.
 
     Policy iteration over one transition per state. The process is deterministic, so a policy is evaluated by doubling
     its horizon: the cost grows with log(1/(1-gamma)) only. Whatever V it ends with, V + max(T V - V, 0)/(1-gamma)
@@ -129,7 +129,7 @@ class BestSuccessors:
         transitions = mdp.transitions
         by_transition = mdp.transition_reward if len(mdp.transition_reward) else np.zeros(transitions.count)
         self._by_transition = by_transition
-        self._reward = by_transition + np.repeat(mdp.row_reward, np.diff(transitions.indptr))
+        self._reward = by_transition + np.repeat(mdp.pair_reward, np.diff(transitions.indptr))
         self._first = transitions.indptr[
             : -1 : mdp.num_actions
         ]  # of each state's transitions, which lie side by side
@@ -143,7 +143,7 @@ class BestSuccessors:
             self.V = better
             self.improvements += 1
         lacking = self._improve()[1]
-        lacking += ROUNDING * max(1.0, float(np.abs(self.V).max()))
+        lacking += BACKUP_ROUNDING * max(1.0, float(np.abs(self.V).max()))
         self.error_bound = lacking / (1.0 - mdp.discount)
 
     @property
@@ -154,7 +154,7 @@ class BestSuccessors:
         """The best transition of every state, and by how much it beats V at most."""
         Q = self._reward + self._mdp.discount * self.V[self._mdp.transitions.successor]
         best = np.maximum.reduceat(Q, self._first)
-        state_of = self._mdp.transitions.row_of // self._mdp.num_actions
+        state_of = self._mdp.transitions.pair_of // self._mdp.num_actions
         hits = np.flatnonzero(best[state_of] == Q)
         _, at = np.unique(state_of[hits], return_index=True)
         return hits[at], max(0.0, float((best - self.V).max()))
@@ -163,7 +163,7 @@ class BestSuccessors:
         """The value of one transition per state: V over n steps gives V over 2 n steps."""
         value, to = self._reward[choice], self._mdp.transitions.successor[choice]
         factor = self._mdp.discount
-        while factor > 0.0 and factor / (1.0 - self._mdp.discount) > ROUNDING:
+        while factor > 0.0 and factor / (1.0 - self._mdp.discount) > BACKUP_ROUNDING:
             value = value + factor * value[to]
             to, factor = to[to], factor * factor
         return value

@@ -319,10 +319,10 @@ def evaluate(mdp: LinearMixtureMDP, theta: ArrayLike, policy: ArrayLike) -> Floa
 
 
 def expected_reward(mdp: LinearMixtureMDP, p: Floats) -> Floats:
-    """R_theta by (s, a) row, from the transition probabilities p."""
+    """R_theta by pair (s, a), from the transition probabilities p."""
     if len(mdp.transition_reward) == 0:
-        return mdp.row_reward
-    return mdp.row_reward + np.add.reduceat(p * mdp.transition_reward, mdp.transitions.indptr[:-1])
+        return mdp.pair_reward
+    return mdp.pair_reward + np.add.reduceat(p * mdp.transition_reward, mdp.transitions.indptr[:-1])
 
 
 def require_policy(mdp: LinearMixtureMDP, policy: ArrayLike) -> Ints:

@@ -42,7 +42,7 @@ def page(shown: Sequence[dict[str, Any]], first: str) -> str:
     data = json.dumps({"scenes": shown, "first": first}, separators=(",", ":")).replace("<", "\\u003c")
     parts = {"style": (assets / "page.css").read_text(encoding="utf-8"), "data": data, "script": script}
     text = (assets / "page.html").read_text(encoding="utf-8")
-    return re.sub(r"{{ (\w+) }}", lambda place: parts[place[1]], text)
+    return re.sub(r"{{ (\w+) }}", lambda slot: parts[slot[1]], text)
 
 
 def _data(scene: Scene) -> dict[str, Any]:

@@ -73,8 +73,8 @@ def trap() -> Scene:
     """`vbmle.worlds.closed_loop_trap` with three ways for the risk to end instead of two.
 
     Going out leads to luck, to bad luck or nowhere with the odds theta. For equal odds staying at home is worth
-    more, 5.8 against 5, and it shows nothing of the odds: the ridge holds the most likely theta there for
-    ever. Under the truth going out is worth 6.7.
+    more, 5.8 against 5, and it shows nothing of the odds: the ridge keeps the most likely theta there
+    indefinitely. Under the truth going out is worth 6.7.
     """
     home, luck, bad_luck = 0, 1, 2
     models = np.zeros((3, 3, 2, 3))
@@ -103,8 +103,8 @@ def trap() -> Scene:
 def river() -> Scene:
     """RiverSwim as a mixture of moving forward, staying and drifting back."""
     world = worlds.riverswim(6, features="mixture")
-    places = [f"at place {s}" for s in range(6)]
-    places[0], places[-1] = "at the left bank", "at the right bank"
+    names = [f"at position {s}" for s in range(6)]
+    names[0], names[-1] = "at the left bank", "at the right bank"
     return Scene(
         key="river",
         title="The river",
@@ -112,7 +112,7 @@ def river() -> Scene:
         "Only those who swim learn how strong it is.",
         world=world,
         models=("forward", "stay", "back"),
-        states=tuple(places),
+        states=tuple(names),
         actions=("left", "right"),
         verbs=("drifts left", "swims right"),
         glyphs=("←", "→"),
@@ -160,7 +160,7 @@ def shop() -> Scene:
         key="shop",
         title="The shop",
         about="Order bread for tomorrow without knowing how busy the days are. "
-        "Every sale tells something, whatever you order.",
+        "Every sale tells you something, whatever you order.",
         world=worlds.inventory(20, lot=4),
         models=("quiet", "usual", "busy"),
         states=tuple(f"with {n} on the shelf" for n in range(21)),
@@ -179,7 +179,8 @@ def lake() -> Scene:
 
     env = gymnasium.make("FrozenLake-v1", map_name="4x4", is_slippery=False)
     world = worlds.from_gymnasium(env, slip=(0.15, 0.15, 0.7))
-    signs = "".join(sign.decode() for sign in env.unwrapped.desc.ravel())  # type: ignore[attr-defined]
+    plain: Any = env.unwrapped  # of its class, with the map
+    signs = "".join(sign.decode() for sign in plain.desc.ravel())
     names = {"S": "at the start", "F": "on the ice", "H": "in a hole", "G": "at the goal"}
     return Scene(
         key="lake",
@@ -206,7 +207,7 @@ def read(path: Path | None, theta: str | None) -> Scene | None:
     """The scene of a saved model and its true weights, as given on the command line; none where none is given."""
     if path is None:
         if theta is not None:
-            raise ValueError(f"--theta is {theta}, but there is no --model that it could belong to")
+            raise ValueError(f"--theta is {theta}, but there is no --model for it")
         return None
     mdp = LinearMixtureMDP.load(path)
     if theta is None:
@@ -217,7 +218,7 @@ def read(path: Path | None, theta: str | None) -> Scene | None:
         weights = [float(part) for part in theta.split(",")]
     except ValueError:
         raise ValueError(
-            f"--theta is {theta}; it needs numbers with commas between, as in .2,.3,.5"
+            f"--theta is {theta}; it needs numbers separated by commas, as in .2,.3,.5"
         ) from None
     return own(mdp, weights, path.stem)
 

@@ -70,7 +70,7 @@ def worlds(folder: Path, results: Sequence[Results] | None = None) -> list[World
     return [one for one in made if one is not None]
 
 
-def _worlds(world: WorldRuns, rows: world_measures.Rows) -> Worlds | None:
+def _worlds(world: WorldRuns, rows: world_measures.ByWorld) -> Worlds | None:
     agents = [agent for agent in AGENTS if agent in world.agents]
     met = [set(world.agents[agent].trials.tolist()) for agent in agents]
     measured = {trial for label, trial in rows if label == world.label}

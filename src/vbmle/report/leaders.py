@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from vbmle.experiments.behind import FLOOR
 from vbmle.report import statistics
-from vbmle.report.standings import FLOOR
 from vbmle.report.statistics import Interval
 from vbmle.report.world_runs import WorldRuns
 

@@ -35,7 +35,7 @@ def build(results: Results) -> Run:
     entries = [(f"world {label}", choice.call()) for label, choice in experiment.worlds.items()]
     entries += [(f"agent {label}", choice.call("mdp")) for label, choice in experiment.agents.items()]
     entries.append(("horizon", f"{experiment.horizon} steps"))
-    count = f"{len(results.records)} of {len(experiment.plan())} trials"
+    count = f"{len(results.records)} of {len(experiment.all_trials())} trials"
     about = dict(results.about)
     entries.append(("machine", about.pop("machine", "unknown")))
     entries.append(("versions", ", ".join(f"{name} {value}" for name, value in about.items())))

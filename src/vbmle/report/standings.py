@@ -1,8 +1,7 @@
 """How far behind the best each agent is, over many worlds.
 
-For each world the ratio of an agent's mean regret to that of the best agent, where no regret counts as less than
-FLOOR times what the random policy loses: below that all agents are equally good. Over the worlds: the geometric mean of
-the ratios, the worst, and the share of worlds where the agent is within NEAR of the best.
+For each world the ratio of an agent's mean regret to that of the best agent (`vbmle.experiments.behind`). Over the
+worlds: the geometric mean of the ratios, the worst, and the share of worlds where the agent is within NEAR of the best.
 
 Intervals are 95% bootstrap intervals over both worlds and trials: the trials of each world are drawn anew (the same
 for all agents, since trials are paired), then the worlds. They say what other worlds of the same kinds, with other
@@ -17,13 +16,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from vbmle.common.validation import Floats
+from vbmle.experiments.behind import NEAR, ratios
 from vbmle.report.statistics import SEED, Interval
 from vbmle.report.world_runs import WorldRuns
 
-FLOOR = 0.002
-"""Of the random policy's loss."""
-
-NEAR = 1.25
 RESAMPLES = 2000
 
 
@@ -32,14 +28,19 @@ class Standing:
     """One agent over all worlds."""
 
     agent: str
-    ratios: Floats
-    """By world."""
+    behind: Sequence[Interval]
+    """By world: the ratio, with an interval over trials."""
     geometric_mean: Interval
     worst: Interval
     near: Interval
     """The share of worlds in which it is within NEAR of the best."""
     against: Interval
     """Its geometric mean over that of the recommended agent; above 1, the recommended agent is ahead."""
+
+    @property
+    def ratios(self) -> Floats:
+        """By world."""
+        return np.array([interval.value for interval in self.behind])
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,12 +60,16 @@ def standings(worlds: Sequence[WorldRuns], measure: str, recommended: str) -> St
     complete = [world for world in complete if all(label in world.agents for label in agents)]
     if not agents or not complete:
         raise ValueError(f"there is no world with records of {measure!r} and of another agent")
-    losses = [_losses(world, [*agents, measure]) for world in complete]
-    ratios = np.array([_ratios(loss.mean(axis=1)) for loss in losses])
+    losses = [_losses(world, agents) for world in complete]
+    chance = [float(world.agents[measure].final.mean()) for world in complete]
+    found = np.array([ratios(loss.mean(axis=1), most) for loss, most in zip(losses, chance, strict=True)])
     rng = np.random.default_rng(np.random.SeedSequence(SEED))
-    drawn = np.array([_resampled(losses, rng) for _ in range(RESAMPLES)])  # (resamples, worlds, agents)
+    by_luck = np.array(
+        [_resampled(*pair, rng) for pair in zip(losses, chance, strict=True)]
+    )  # (worlds, resamples, agents)
+    drawn = by_luck[rng.integers(len(losses), size=(RESAMPLES, len(losses))), np.arange(RESAMPLES)[:, None]]
     reference = agents.index(recommended) if recommended in agents else 0
-    lines = [_line(label, k, reference, ratios, drawn) for k, label in enumerate(agents)]
+    lines = [_line(label, k, reference, found, by_luck, drawn) for k, label in enumerate(agents)]
     lines.sort(key=lambda line: line.geometric_mean.value)
     return Standings(complete, [loss.shape[1] for loss in losses], lines)
 
@@ -77,32 +82,22 @@ def _losses(world: WorldRuns, agents: Sequence[str]) -> Floats:
     return np.array([world.agents[label].at(shared) for label in agents])
 
 
-def _ratios(means: Floats) -> Floats:
-    """To the best, from mean regrets of which the last is the random policy's."""
-    floor = max(FLOOR * float(means[-1]), np.finfo(float).tiny)
-    held = np.maximum(means[:-1], floor)
-    return held / held.min()
+def _resampled(losses: Floats, chance: float, rng: np.random.Generator) -> Floats:
+    """(resamples, agents) ratios in one world with its trials drawn anew."""
+    count = losses.shape[1]
+    weights = rng.multinomial(count, np.full(count, 1.0 / count), RESAMPLES) / count
+    return ratios(weights @ losses.T, chance)
 
 
-def _resampled(losses: Sequence[Floats], rng: np.random.Generator) -> Floats:
-    """The ratios in worlds drawn anew, with trials drawn anew."""
-    worlds = rng.integers(len(losses), size=len(losses))
-    found = []
-    for world in worlds:
-        count = losses[world].shape[1]
-        found.append(_ratios(losses[world][:, rng.integers(count, size=count)].mean(axis=1)))
-    return np.array(found)
-
-
-def _line(label: str, k: int, reference: int, ratios: Floats, drawn: Floats) -> Standing:
-    logs, drawn_logs = np.log(ratios), np.log(drawn)
+def _line(label: str, k: int, reference: int, found: Floats, luck: Floats, drawn: Floats) -> Standing:
+    logs, drawn_logs = np.log(found), np.log(drawn)
     lead, drawn_lead = logs - logs[:, [reference]], drawn_logs - drawn_logs[..., [reference]]
     return Standing(
         label,
-        ratios[:, k],
+        [_interval(ratio, replicates) for ratio, replicates in zip(found[:, k], luck[..., k], strict=True)],
         _interval(np.exp(logs[:, k].mean()), np.exp(drawn_logs[..., k].mean(axis=1))),
-        _interval(ratios[:, k].max(), drawn[..., k].max(axis=1)),
-        _interval((ratios[:, k] <= NEAR).mean(), (drawn[..., k] <= NEAR).mean(axis=1)),
+        _interval(found[:, k].max(), drawn[..., k].max(axis=1)),
+        _interval((found[:, k] <= NEAR).mean(), (drawn[..., k] <= NEAR).mean(axis=1)),
         _interval(np.exp(lead[:, k].mean()), np.exp(drawn_lead[..., k].mean(axis=1))),
     )
 

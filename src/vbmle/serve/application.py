@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import msgspec
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -12,9 +14,10 @@ from starlette.types import ASGIApp
 
 from vbmle.serve import openapi
 from vbmle.serve.guard import Guard
-from vbmle.serve.http_api import Api, Operation, answer, failure, missing
+from vbmle.serve.http_api import Api, answer, failure, missing
 from vbmle.serve.metrics import CONTENT_TYPE
 from vbmle.serve.service import Service
+from vbmle.serve.steps import Steps, broken
 from vbmle.serve.web_pages import Pages
 
 
@@ -24,14 +27,16 @@ def application(
     """An application that serves an open service; opening and closing it is the caller's."""
     api = Api(service)
     operations = api.operations()
-    routes = [
-        Route(operation.path, api.answering(operation), methods=[operation.method])
-        for operation in sorted(operations, key=_how_rare)
-    ]
-    content = msgspec.json.encode(openapi.document(operations, version))
+    handlers = [(operation, api.answering(operation)) for operation in operations]
+    routes = [Route(one.path, handler, methods=[one.method]) for one, handler in handlers]
+    steps = {one.path.split("/")[-1]: handler for one, handler in handlers if one.every_step}
+
+    @cache
+    def content() -> bytes:
+        return msgspec.json.encode(openapi.document(operations, version))
 
     async def document(request: Request) -> Response:
-        return Response(content, media_type="application/json")
+        return Response(content(), media_type="application/json")
 
     async def health(request: Request) -> Response:
         return answer({"status": "alive"})
@@ -50,13 +55,8 @@ def application(
         *Pages(service, token is not None).routes(),
     ]
     app = Starlette(routes=routes, exception_handlers={HTTPException: missing, Exception: _broken})
-    return Guard(app, token, hosts)
-
-
-def _how_rare(operation: Operation) -> int:
-    """Routes are tried one by one: those come first that every step of a loop needs."""
-    return 0 if operation.path.endswith(("/decisions", "/observations")) else 1
+    return Guard(Steps(app, steps), token, hosts)
 
 
 async def _broken(request: Request, error: Exception) -> Response:
-    return failure(500, f"{request.method} {request.url.path} failed inside the server; its log says where")
+    return broken(request.scope)

@@ -1,8 +1,9 @@
 """The append-only table of events: one writer, and commits that many requests share.
 
-`append` gives an event its number at once and returns; `settled` waits until everything appended so far is on disk. In
-between a thread takes all that has gathered, commits it in one transaction (one fsync), and takes what has gathered in
-the meantime. Commits are in order, so what is on disk is always a beginning of what was appended.
+`append` gives an event its number at once and returns; `settled` waits until everything appended so far is on disk.
+What has gathered by the end of a turn of the event loop is a batch, which a thread commits in one transaction (one
+fsync). What gathers in the meantime is the next batch. Commits are in order, so what is on disk is always a beginning
+of what was appended.
 
 Where a commit fails, everything appended since the last good one is forgotten, and whoever waits is told: the log is as
 it is on disk, and its readers must read it again (`on_failure`).
@@ -13,23 +14,40 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from queue import SimpleQueue
 from time import perf_counter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
-from vbmle.serve import events
+from vbmle.serve import events, folder
 from vbmle.serve.clock import Clock
 from vbmle.serve.crash_points import passing
 from vbmle.serve.events import AnyEvent, Entry
-from vbmle.serve.folder import Folder
+from vbmle.serve.folder import FORMAT, Folder
 
-INSERT = "INSERT INTO events (seq, loop, kind, time, key, body, chain) VALUES (?, ?, ?, ?, ?, ?, ?)"
 INSERT_MODEL = "INSERT INTO models (name, fingerprint, time, npz) VALUES (?, ?, ?, ?)"
-CHUNK = 1000
+INSERTED_AT_ONCE = 64
+"""Events in one statement: a thread in a statement wants the interpreter once at its end, not once for every event."""
+
+READ_AT_ONCE = 1000
+NAMES = """
+WITH RECURSIVE names(name) AS (
+    SELECT min(loop) FROM events
+    UNION ALL SELECT (SELECT min(loop) FROM events WHERE loop > name) FROM names WHERE name IS NOT NULL
+) SELECT name FROM names WHERE name IS NOT NULL
+"""
+"""The loops that have events: one step in the index for each, however many events they have."""
+COLUMNS = "seq, time, CAST(body AS BLOB), chain, kind, key"
 REMEDY = "restore your last backup of the folder"
+UNREADABLE = (*folder.UNREADABLE, msgspec.MsgspecError)
+"""What SQLite and the decoder of events raise for what was not written by us."""
+
+
+Check = tuple[bytes, str, str | None]
+"""Of an event: its hash, its kind and its key, which has columns of their own."""
 
 
 class StorageError(Exception):
@@ -40,8 +58,8 @@ class DamagedLog(Exception):
     """What is on disk is not what was written; the message is one line."""
 
 
-class Row(NamedTuple):
-    """An event as it is written."""
+class StoredEvent(NamedTuple):
+    """An event in the columns of its table."""
 
     seq: int
     loop: str
@@ -56,13 +74,13 @@ class Row(NamedTuple):
 class Batch:
     """What one commit brings to disk, and those who wait for it."""
 
-    rows: list[Row] = field(default_factory=list)
+    events: list[StoredEvent] = field(default_factory=list)
     models: list[tuple[object, ...]] = field(default_factory=list)
     done: asyncio.Event = field(default_factory=asyncio.Event)
     error: str | None = None
 
     def __bool__(self) -> bool:
-        return bool(self.rows or self.models)
+        return bool(self.events or self.models)
 
 
 @dataclass
@@ -87,34 +105,40 @@ class EventLog:
         self._reader, self._writer = folder.connect(), folder.connect()
         self._loop = asyncio.get_running_loop()
         self._open, self._last = Batch(), Batch()
+        self._under_way: Batch | None = None
+        self._handed_over: SimpleQueue[Batch | None] = SimpleQueue()
         self._heads: dict[str, bytes] = {}
-        self._wake = threading.Condition()
-        self._stopping = self._halted = False
         self._seq = self._last_seq()
         self._thread = threading.Thread(target=self._commit_for_ever, name="vbmle-commits", daemon=True)
         self._thread.start()
 
     def _last_seq(self) -> int:
-        (found,) = self._reader.execute("SELECT max(seq) FROM events").fetchone()
+        ((found,),) = self._rows("SELECT max(seq) FROM events")
         return found or 0
+
+    def _rows(self, query: str, given: tuple[object, ...] = ()) -> list[tuple[Any, ...]]:
+        try:
+            return self._reader.execute(query, given).fetchall()
+        except UNREADABLE as error:
+            raise damaged(self.folder, f"its events cannot be read: {error}") from error
+
+    def _entry(self, row: tuple[Any, ...]) -> Entry:
+        try:
+            return Entry(row[0], row[1], events.decode(row[2]), row[3])
+        except UNREADABLE as error:
+            raise damaged(self.folder, f"event {row[0]} cannot be read: {error}") from error
 
     def append(self, loop: str, event: AnyEvent) -> Entry:
         """Give the event the next number. It is on disk when `settled` returns."""
         seq, now, body = self._seq + 1, self.clock.wall(), events.encode(event)
         check = events.chained(self.head(loop), seq, now, body)
         self._seq, self._heads[loop] = seq, check
-        with self._wake:
-            self._open.rows.append(Row(seq, loop, event.kind, now, event.key, body, check))
-            self._last = self._open
-            self._wake.notify()
+        self._gathering().events.append(StoredEvent(seq, loop, event.kind, now, event.key, body, check))
         return Entry(seq, now, event, check)
 
     def append_model(self, name: str, fingerprint: str, npz: bytes) -> None:
         """Keep a model. It is on disk when `settled` returns."""
-        with self._wake:
-            self._open.models.append((name, fingerprint, self.clock.wall(), npz))
-            self._last = self._open
-            self._wake.notify()
+        self._gathering().models.append((name, fingerprint, self.clock.wall(), npz))
 
     async def settled(self) -> None:
         """Wait until all that has been appended is on disk; StorageError where it could not be written."""
@@ -126,23 +150,27 @@ class EventLog:
     def head(self, loop: str) -> bytes:
         """The check of the last event of a loop."""
         if loop not in self._heads:
-            row = self._reader.execute(
-                "SELECT chain FROM events WHERE loop = ? ORDER BY seq DESC LIMIT 1", (loop,)
-            ).fetchone()
-            self._heads[loop] = row[0] if row else b""
+            row = self._rows("SELECT chain FROM events WHERE loop = ? ORDER BY seq DESC LIMIT 1", (loop,))
+            self._heads[loop] = row[0][0] if row else b""
         return self._heads[loop]
 
+    def _gathering(self) -> Batch:
+        """The batch for what is appended now."""
+        if not self._open and self._under_way is None:
+            self._loop.call_soon(self._hand_over)
+        self._last = self._open
+        return self._open
+
+    def _hand_over(self) -> None:
+        """Give the thread what has gathered, unless it has something."""
+        if self._open and self._under_way is None:
+            self._under_way, self._open = self._open, Batch()
+            self._handed_over.put(self._under_way)
+
     def _commit_for_ever(self) -> None:
-        while True:
-            with self._wake:
-                self._wake.wait_for(lambda: self._stopping or (self._open and not self._halted))
-                if self._halted or not self._open:
-                    return
-                batch, self._open = self._open, Batch()
+        while (batch := self._handed_over.get()) is not None:
             begun = perf_counter()
             batch.error = self._commit(batch)
-            with self._wake:
-                self._halted = batch.error is not None
             self._loop.call_soon_threadsafe(self._committed, batch, perf_counter() - begun)
 
     def _commit(self, batch: Batch) -> str | None:
@@ -150,7 +178,10 @@ class EventLog:
             self._writer.execute("BEGIN IMMEDIATE")
             passing("batch begun")
             self._writer.executemany(INSERT_MODEL, batch.models)
-            self._writer.executemany(INSERT, batch.rows)
+            for first in range(0, len(batch.events), INSERTED_AT_ONCE):
+                insert(self._writer, batch.events[first : first + INSERTED_AT_ONCE])
+            if not batch:  # a probe: write something that changes nothing
+                self._writer.execute(f"PRAGMA user_version = {FORMAT}")
             passing("batch inserted")
             self._writer.execute("COMMIT")
             passing("batch committed")
@@ -162,50 +193,61 @@ class EventLog:
 
     def _committed(self, batch: Batch, seconds: float) -> None:
         """Back in the thread of the event loop."""
-        self.trouble = batch.error
+        self.trouble, self._under_way = batch.error, None
         if batch.error is None:
+            self._hand_over()
             self.written.commits += 1
-            self.written.events += len(batch.rows)
+            self.written.events += len(batch.events)
             self.written.seconds += seconds
             batch.done.set()
-            self.on_commit({row.loop: row.seq for row in batch.rows})
+            self.on_commit({event.loop: event.seq for event in batch.events})
             return
-        with self._wake:  # what was appended since rests on what was not written
-            later, self._open = self._open, Batch()
-            self._seq, self._heads = self._last_seq(), {}
-            self._halted = False
-            self._wake.notify()
-        self.written.failures += 1
+        later, self._open = self._open, Batch()  # it rests on what was not written
+        self._last = Batch()
+        self._seq, self._heads = self._last_seq(), {}
         later.error = batch.error
         batch.done.set()
         later.done.set()
-        self.on_failure()
+        if batch or later:
+            self.written.failures += 1
+            self.on_failure()
+
+    def probe(self) -> None:
+        """After a failure, find out whether the disk takes something now, in case nobody asks what is not ready."""
+        if self.trouble is not None and self._under_way is None and not self._open:
+            self._under_way = Batch()
+            self._handed_over.put(self._under_way)
 
     def lookup(self, loop: str, kind: str, key: str) -> Entry | None:
         """The one event of a kind for a key that is on disk, if there is one."""
-        query = "SELECT seq, time, body, chain FROM events WHERE loop = ? AND kind = ? AND key = ?"
-        row = self._reader.execute(query, (loop, kind, key)).fetchone()
-        return Entry(row[0], row[1], events.decode(row[2]), row[3]) if row else None
+        query = f"SELECT {COLUMNS} FROM events WHERE loop = ? AND kind = ? AND key = ?"
+        rows = self._rows(query, (loop, kind, key))
+        return self._entry(rows[0]) if rows else None
 
     def event(self, loop: str, seq: int) -> Entry | None:
         """The event with a number, if it is on disk and of that loop."""
-        query = "SELECT time, body, chain FROM events WHERE seq = ? AND loop = ?"
-        row = self._reader.execute(query, (seq, loop)).fetchone()
-        return Entry(seq, row[0], events.decode(row[1]), row[2]) if row else None
+        rows = self._rows(f"SELECT {COLUMNS} FROM events WHERE seq = ? AND loop = ?", (seq, loop))
+        return self._entry(rows[0]) if rows else None
 
     def loops(self) -> list[str]:
-        """All loops, in the order in which they were created."""
-        found = self._reader.execute("SELECT loop FROM events WHERE kind = 'created' ORDER BY seq")
-        return [name for (name,) in found]
+        """All loops, in the order in which they were created; DamagedLog where one has no beginning."""
+        first = "SELECT seq, kind FROM events WHERE loop = ? ORDER BY seq LIMIT 1"
+        found = []
+        for (name,) in self._rows(NAMES):
+            for seq, kind in self._rows(first, (name,)):
+                if kind != "created":
+                    raise damaged(self.folder, f"event {seq} begins loop {name!r}, and is no such event")
+                found.append((seq, name))
+        return [name for _, name in sorted(found)]
 
     def models(self) -> dict[str, str]:
         """The models by name, with their fingerprints."""
-        return dict(self._reader.execute("SELECT name, fingerprint FROM models ORDER BY name").fetchall())
+        return dict(self._rows("SELECT name, fingerprint FROM models ORDER BY name"))
 
     def model(self, name: str) -> bytes | None:
         """The file of a model."""
-        row = self._reader.execute("SELECT npz FROM models WHERE name = ?", (name,)).fetchone()
-        return row[0] if row else None
+        rows = self._rows("SELECT npz FROM models WHERE name = ?", (name,))
+        return rows[0][0] if rows else None
 
     def read(self, loop: str, after: int = 0, check: bytes | None = None) -> Iterator[Entry]:
         """The events of a loop that are on disk, after a number, on a connection of its own: for any thread.
@@ -213,44 +255,56 @@ class EventLog:
         With the `check` of the event before them, each is checked against those before it.
         """
         connection = self.folder.connect()
-        columns = "seq, time, CAST(body AS BLOB), chain"
-        query = f"SELECT {columns} FROM events WHERE loop = ? AND seq > ? ORDER BY seq LIMIT ?"
+        query = f"SELECT {COLUMNS} FROM events WHERE loop = ? AND seq > ? ORDER BY seq LIMIT ?"
         try:
-            while rows := connection.execute(query, (loop, after, CHUNK)).fetchall():
-                for seq, time, body, chain in rows:
+            while rows := connection.execute(query, (loop, after, READ_AT_ONCE)).fetchall():
+                for seq, time, body, chain, kind, key in rows:
+                    event = events.decode(body)
                     if check is not None:
-                        check = _verified(loop, chain, events.chained(check, seq, time, body), seq)
-                    yield Entry(seq, time, events.decode(body), chain)
+                        expected = (events.chained(check, seq, time, body), event.kind, event.key)
+                        check = _verified(loop, (chain, kind, key), expected, seq)
+                    yield Entry(seq, time, event, chain)
                 after = rows[-1][0]
-        except (sqlite3.DatabaseError, msgspec.MsgspecError) as error:
-            raise DamagedLog(f"the events of loop {loop} cannot be read ({error}); {REMEDY}") from error
+        except UNREADABLE as error:
+            raise damaged(self.folder, f"the events of loop {loop} cannot be read: {error}") from error
         finally:
             connection.close()
 
     def recent(self, loop: str, kind: str, count: int) -> list[Entry]:
         """The last events of a kind, the latest first."""
-        query = (
-            "SELECT seq, time, body, chain FROM events WHERE loop = ? AND kind = ? ORDER BY seq DESC LIMIT ?"
-        )
-        rows = self._reader.execute(query, (loop, kind, count)).fetchall()
-        return [Entry(row[0], row[1], events.decode(row[2]), row[3]) for row in rows]
+        query = f"SELECT {COLUMNS} FROM events WHERE loop = ? AND kind = ? ORDER BY seq DESC LIMIT ?"
+        return [self._entry(row) for row in self._rows(query, (loop, kind, count))]
 
     def close(self) -> None:
         """Commit what is left, and let go of the database."""
-        with self._wake:
-            self._stopping = True
-            self._wake.notify()
+        self._handed_over.put(None)
         self._thread.join()
+        if self._open and (self._under_way is None or self._under_way.error is None):
+            self._open.error = self._commit(self._open)
+            self._open.done.set()
         self._reader.close()
         self._writer.close()
 
 
-def _verified(loop: str, found: bytes, expected: bytes, seq: int) -> bytes:
+def insert(connection: sqlite3.Connection, stored: Sequence[StoredEvent]) -> None:
+    """Events in one statement."""
+    columns = ", ".join(StoredEvent._fields)
+    marks = ", ".join(["(?, ?, ?, ?, ?, ?, ?)"] * len(stored))
+    values = [value for event in stored for value in event]
+    connection.execute(f"INSERT INTO events ({columns}) VALUES {marks}", values)
+
+
+def damaged(folder: Folder, what: str) -> DamagedLog:
+    """One line about a database in which something is not as it was written."""
+    return DamagedLog(f"{folder.database} is damaged ({' '.join(what.split())}); {REMEDY}")
+
+
+def _verified(loop: str, found: Check, expected: Check, seq: int) -> bytes:
     if found != expected:
         raise DamagedLog(
             f"event {seq} of loop {loop} is not what was written: the database was changed or damaged; {REMEDY}"
         )
-    return found
+    return found[0]
 
 
 def trouble(error: sqlite3.Error) -> str:

@@ -23,6 +23,9 @@ CHECKED_BYTES = 256 * 2**20
 
 BUSY_SECONDS = 30.0
 
+UNREADABLE = (sqlite3.DatabaseError, UnicodeDecodeError)
+"""What SQLite raises for a database that is damaged: its own errors, or one about the text of such an error."""
+
 SCHEMA = """
 CREATE TABLE models (
     name TEXT PRIMARY KEY, fingerprint TEXT NOT NULL, time REAL NOT NULL, npz BLOB NOT NULL
@@ -84,7 +87,7 @@ class Folder:
             if found == 0:
                 self._make(connection)
             self._check(connection)
-        except sqlite3.DatabaseError as error:
+        except UNREADABLE as error:
             raise unreadable(self.database, error) from error
         finally:
             connection.close()
@@ -109,7 +112,7 @@ class Folder:
         (verdict,) = connection.execute("PRAGMA quick_check(1)").fetchone()
         if verdict != "ok":
             raise InputError(
-                f"{self.database} is damaged ({verdict}); restore your last backup of the folder"
+                f"{self.database} is damaged ({' '.join(verdict.split())}); restore your last backup of the folder"
             )
 
     def connect(self) -> sqlite3.Connection:
@@ -121,7 +124,7 @@ class Folder:
             # With NORMAL a commit may vanish in a power cut.
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = FULL")
-        except sqlite3.DatabaseError as error:
+        except UNREADABLE as error:
             raise unreadable(self.database, error) from error
         return connection
 
@@ -130,9 +133,9 @@ class Folder:
         os.close(self._lock)
 
 
-def unreadable(database: Path, error: sqlite3.Error) -> InputError:
+def unreadable(database: Path, error: Exception) -> InputError:
     """One line about a database that cannot be used."""
-    text = str(error)
+    text = " ".join(str(error).split())
     if "readonly" in text or "unable to open" in text:
         return InputError(f"cannot write {database} ({text}); make the folder and its files writable")
     if "full" in text:

@@ -44,6 +44,7 @@ class Operation(NamedTuple):
     summary: str
     answers: dict[int, Any]
     body: Any = None
+    every_step: bool = False  # whether every step of a loop asks for it
 
 
 class Api:
@@ -65,9 +66,9 @@ class Api:
                       {200: b.LoopAnswer, 201: b.LoopAnswer}, b.LoopRequest),
             Operation("GET", loop, self.status, "How a loop stands", {200: status.Status}),
             Operation("POST", f"{loop}/decisions", self.decide, "Which action to take in a state",
-                      {200: b.DecisionAnswer}, b.DecisionRequest),
+                      {200: b.DecisionAnswer}, b.DecisionRequest, every_step=True),
             Operation("POST", f"{loop}/observations", self.observe, "What decisions led to: one, or a list of them",
-                      {200: b.ObservationAnswer}, b.Observation | list[b.Observation]),
+                      {200: b.ObservationAnswer}, b.Observation | list[b.Observation], every_step=True),
             Operation("POST", f"{loop}/cancel", self.cancel, "Take back a decision that was not carried out",
                       {200: b.CancelAnswer}, b.CancelRequest),
             Operation("POST", f"{loop}/mode", self.mode, "Go on in shadow, live or frozen",
@@ -182,26 +183,30 @@ def _name(request: Request, kind: str) -> str:
     return name
 
 
-async def read(request: Request, limit: int) -> bytes:
+async def read(request: Request, limit: int, headers: dict[bytes, bytes] | None = None) -> bytes:
     """The body, refused where it is too large."""
-    declared = request.headers.get("content-length", "0")
-    parts, size = [], 0
+    declared = (headers or dict(request.scope["headers"])).get(b"content-length", b"0").decode("latin-1")
     if not declared.isdigit() or int(declared) > limit:
         raise TooLarge(f"the body has {declared} bytes; at most {limit} are accepted")
-    async for part in request.stream():
-        size += len(part)
+    parts, size, more = [], 0, True
+    while more:
+        message = await request.receive()
+        if message["type"] == "http.disconnect":
+            raise ClientDisconnect
+        parts.append(message.get("body", b""))
+        size, more = size + len(parts[-1]), message.get("more_body", False)
         if size > limit:
             raise TooLarge(f"the body has more than {limit} bytes, which is the most that is accepted")
-        parts.append(part)
     return b"".join(parts)
 
 
 async def decoded(request: Request, decoder: msgspec.json.Decoder[Body]) -> Body:
     """The body as what it must be."""
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    headers: dict[bytes, bytes] = dict(request.scope["headers"])
+    kind = headers.get(b"content-type", b"").decode("latin-1").partition(";")[0].strip().lower()
     if kind != "application/json":
         raise BadInput(f"the body is {kind or 'of no kind'}; it needs Content-Type: application/json")
-    content = await read(request, BODY_BYTES)
+    content = await read(request, BODY_BYTES, headers)
     try:
         return decoder.decode(content)
     except msgspec.ValidationError as error:

@@ -96,7 +96,8 @@ class Learner:
 
     @classmethod
     def load(cls, mdp: LinearMixtureMDP, name: str, arrays: dict[str, Any]) -> Learner:
-        """The learner that `save` took apart."""
+        """The learner that `save` took apart; refused where a part is not of the model."""
+        _require_policy(mdp, arrays)
         policy = Policy(
             int(arrays["policy.version"]),
             arrays["policy.actions"].tolist(),
@@ -106,6 +107,23 @@ class Learner:
         )
         agent = agent_from_bytes(catalogue.agents()[name], arrays["agent"].tobytes(), mdp)
         return cls(mdp, agent, policy)
+
+
+def _require_policy(mdp: LinearMixtureMDP, arrays: dict[str, Any]) -> None:
+    """ValueError unless a saved policy plays allowed actions, for a feasible theta and values that are numbers."""
+    actions, theta, Q = arrays["policy.actions"], arrays.get("policy.theta"), arrays.get("policy.Q")
+    if actions.shape != (mdp.num_states,) or actions.dtype != np.int64:
+        raise ValueError(
+            f"policy.actions has shape {actions.shape} of {actions.dtype}; it needs (S,) of int64"
+        )
+    if actions.min() < 0 or actions.max() >= mdp.num_actions:
+        raise ValueError(f"policy.actions are from {actions.min()} to {actions.max()} of {mdp.num_actions}")
+    if not mdp.allowed[np.arange(mdp.num_states), actions].all():
+        raise ValueError("policy.actions has one that is not allowed in its state")
+    if theta is not None and theta.shape == (mdp.dimension,):
+        mdp.require_feasible(theta)
+    if Q is not None and (Q.dtype != np.float64 or np.isnan(Q).any()):
+        raise ValueError("policy.Q is no array of numbers")
 
 
 def preferences(mdp: LinearMixtureMDP, policy: Policy) -> Floats | None:

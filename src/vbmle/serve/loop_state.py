@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 import msgspec
 
+from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.serve import events
 from vbmle.serve.clock import day
 from vbmle.serve.events import Created, Entry, Mode
@@ -71,6 +72,24 @@ class LoopState(msgspec.Struct):
     last_decision: float | None = None
     last_observation: float | None = None
     days: dict[str, Day] = {}
+
+    def require_fits(self, name: str, mdp: LinearMixtureMDP) -> None:
+        """ValueError unless this is a state of the loop with that name, and its numbers are of its model."""
+        if self.name != name or self.created is None:
+            raise ValueError(
+                f"it is of loop {self.name[:40]!r}; it needs to be of {name}, from its beginning on"
+            )
+        told = [*self.unseen, *self.batch]
+        steps: list[Outcome | Waiting] = [*told, *self.pending.values()]
+        states = [one.state for one in steps] + [one.next_state for one in told]
+        states += [one.state for one in (self.solving,) if one] + [one for one in (self.last_state,) if one]
+        if states and not 0 <= min(states) <= max(states) < mdp.num_states:
+            raise ValueError(f"it has states from {min(states)} to {max(states)} of {mdp.num_states}")
+        for one in steps:
+            if not 0 <= one.action < mdp.num_actions or not mdp.allowed[one.state, one.action]:
+                raise ValueError(
+                    f"it has action {one.action} in state {one.state}, where that is not allowed"
+                )
 
     def apply(self, entry: Entry, reward: Reward) -> None:
         """Take in the next event."""

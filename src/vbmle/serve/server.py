@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import ipaddress
 import logging
 import signal
@@ -67,6 +68,8 @@ def run(
 
 async def _serve(service: Service, listener: socket.socket, app: ASGIApp, say: Callable[[str], None]) -> None:
     sys.setswitchinterval(SWITCH_SECONDS)
+    gc.collect()
+    gc.freeze()  # what is there now stays: looking through all of it for garbage would stop everything for 50 ms
     logging.getLogger("asyncio").setLevel(logging.ERROR)  # a client that hangs up is no news
     config = uvicorn.Config(
         app,
@@ -76,6 +79,7 @@ async def _serve(service: Service, listener: socket.socket, app: ASGIApp, say: C
         limit_concurrency=REQUESTS_AT_ONCE,
         timeout_graceful_shutdown=LAST_REQUESTS_SECONDS,
         server_header=False,
+        proxy_headers=False,
         http=OneWrite,
         ws="none",
     )

@@ -16,7 +16,7 @@ from vbmle.serve import snapshots
 from vbmle.serve.bodies import LoopAnswer, LoopRequest, ModelAnswer
 from vbmle.serve.clock import Clock
 from vbmle.serve.controller import Controller, Pools
-from vbmle.serve.event_log import EventLog
+from vbmle.serve.event_log import EventLog, damaged
 from vbmle.serve.events import Created, PolicySet
 from vbmle.serve.folder import Folder
 from vbmle.serve.learner import Learner, recommended_name
@@ -26,7 +26,8 @@ from vbmle.serve.outcomes import Outcomes
 from vbmle.serve.refusals import BadInput, Busy, Conflict, NotFound
 from vbmle.serve.solves import SNAPSHOT_EVERY
 
-EXPIRY_SECONDS = 5.0
+ROUND_SECONDS = 5.0
+"""Between two looks at what is overdue, and after a failure at whether the disk works again."""
 
 
 class Service:
@@ -36,7 +37,11 @@ class Service:
         self.folder, self.clock = folder, clock
         self.log = EventLog(folder, clock)
         self.loops: dict[str, Controller] = {}
-        self.models: dict[str, str] = self.log.models()
+        try:
+            self.models: dict[str, str] = self.log.models()
+        except BaseException:
+            self.log.close()
+            raise
         self.news = asyncio.Event()
         self.closing = asyncio.Event()
         self._every = snapshot_every
@@ -64,7 +69,11 @@ class Service:
         """Read a folder, or make a new one; InputError or DamagedLog where it cannot be served."""
         folder = Folder(path)
         snapshots.remove_leftovers(folder.snapshots)
-        service = cls(folder, clock or Clock(), snapshot_every)
+        try:
+            service = cls(folder, clock or Clock(), snapshot_every)
+        except BaseException:
+            folder.close()
+            raise
         try:
             for name in service.log.loops():
                 await service._read(name, say)
@@ -72,7 +81,7 @@ class Service:
             service.log.close()
             folder.close()
             raise
-        service._background(service._expire_for_ever())
+        service._background(service._make_rounds())
         return service
 
     @property
@@ -180,10 +189,15 @@ class Service:
             known = ", ".join(list(self.models)[:10]) or "none yet"
             raise BadInput(f"model is {name!r}; the models are {known}: PUT /v1/models/{name} adds one")
         if name not in self._mdps:
-            npz = self.log.model(name)
-            assert npz is not None
-            self._mdps[name] = await self.in_thread(from_npz_bytes, npz, LinearMixtureMDP.load)
+            self._mdps[name] = await self.in_thread(self._kept, name, self.log.model(name))
         return self._mdps[name]
+
+    def _kept(self, name: str, npz: bytes | None) -> LinearMixtureMDP:
+        """A model that was kept; DamagedLog where it cannot be read any more."""
+        try:
+            return from_npz_bytes(npz or b"", LinearMixtureMDP.load)
+        except (*UNREADABLE, IndexError, ArithmeticError, MemoryError) as error:
+            raise damaged(self.folder, f"model {name} cannot be read") from error
 
     def _controller(self, state: LoopState, learner: Learner) -> Controller:
         controller = Controller(state, learner, self.log, self._pools, self._every)
@@ -193,8 +207,12 @@ class Service:
     async def _read(self, name: str, say: Callable[[str], None]) -> None:
         """A loop as it is on disk."""
         created = self.log.lookup(name, "created", "created")
-        assert created is not None
-        assert isinstance(created.event, Created)
+        if created is None or not isinstance(created.event, Created):
+            raise damaged(self.folder, f"loop {name} has no beginning")
+        if self.models.get(created.event.model) != created.event.fingerprint:
+            raise damaged(
+                self.folder, f"loop {name} rests on model {created.event.model}, which is gone or another"
+            )
         mdp = await self._mdp(created.event.model)
         state, learner = await self.in_thread(restore, self.log, name, mdp, say)
         self.loops[name] = self._controller(state, learner)
@@ -240,9 +258,10 @@ class Service:
         self.models = self.log.models()
         self._reading = False
 
-    async def _expire_for_ever(self) -> None:
+    async def _make_rounds(self) -> None:
         while True:
-            await asyncio.sleep(EXPIRY_SECONDS)
+            await asyncio.sleep(ROUND_SECONDS)
+            self.log.probe()
             if not self._reading:
                 for controller in self.loops.values():
                     controller.expire()
@@ -310,9 +329,10 @@ def _from_snapshot(log: EventLog, name: str, mdp: LinearMixtureMDP) -> tuple[Loo
         entry = log.event(name, snapshot.state.seq) if snapshot else None
         if snapshot is None or entry is None or entry.check != snapshot.state.check:
             continue
-        assert snapshot.state.created is not None
         try:
+            snapshot.state.require_fits(name, mdp)
+            assert snapshot.state.created is not None
             return snapshot.state, Learner.load(mdp, snapshot.state.created.agent, snapshot.arrays)
-        except (KeyError, ValueError):
+        except UNREADABLE:
             continue
     return None

@@ -113,9 +113,10 @@ class Solves:
         arrays = await self._in_pool(self.learner.save)
         try:
             await self._log.settled()
-            await self._in_pool(
-                snapshots.write, self._log.folder.snapshots, self.state.name, seq, state, arrays
-            )
+            if not self._closed:
+                await self._in_pool(
+                    snapshots.write, self._log.folder.snapshots, self.state.name, seq, state, arrays
+                )
         except (OSError, StorageError) as error:
             self._loop.call_exception_handler({"message": "a snapshot was not written", "exception": error})
 

@@ -10,7 +10,8 @@ from vbmle.serve import events
 from vbmle.serve.clock import moment
 from vbmle.serve.controller import Controller
 from vbmle.serve.events import Decided, Mode, Observed
-from vbmle.serve.insight import Insight
+from vbmle.serve.insight import Bounds, Insight
+from vbmle.serve.loop_state import LoopState
 
 SHOWN_PENDING = 100
 SHOWN_STATES = 200
@@ -215,7 +216,7 @@ def verdict(controller: Controller, trouble: str | None = None) -> Verdict:
         return Verdict(
             "learning", "No data yet", "the agent plays what it would without any; report outcomes"
         )
-    return _progress(insight)
+    return _progress(state, insight)
 
 
 def _pause(controller: Controller) -> str | None:
@@ -231,15 +232,32 @@ def _pause(controller: Controller) -> str | None:
     return "a day" if days == 1 else f"{days} days"
 
 
-def _progress(insight: Insight | None) -> Verdict:
+def _progress(state: LoopState, insight: Insight | None) -> Verdict:
+    """Where nothing is wrong: how far learning has come, and who acts meanwhile."""
     if insight is None:
-        return Verdict("learning", "Learning", "what the data prove is being computed")
-    if insight.bounds is None:
-        return Verdict("learning", "Learning", insight.notes[0] if insight.notes else "nothing is proven yet")
-    sure = f"{100 * (1 - insight.bounds.delta):g}%"
-    if insight.bounds.certified:
+        proven = "what the data prove is being computed"
+    elif insight.bounds is None:
+        proven = insight.notes[0] if insight.notes else "nothing is proven yet"
+    elif insight.bounds.certified:
+        sure = _confidence(insight.bounds)
         text = f"nothing to do: no other policy is better than the one in force, at {sure} confidence"
         return Verdict("good", "Learning is over", text)
-    fits = "the models fit, and at most" if insight.misfit is not None else "at most"
-    text = f"nothing to do: {fits} {insight.bounds.loss:.3g} per step is still to be gained, at {sure} confidence"
-    return Verdict("learning", "Learning", text)
+    else:
+        fits = "the models fit, and at most" if insight.misfit is not None else "at most"
+        gain = f"{insight.bounds.loss:.3g} per step is still to be gained"
+        proven = f"{fits} {gain}, at {_confidence(insight.bounds)} confidence"
+    if state.mode == "frozen":
+        kept = len(state.unseen) + len(state.batch)
+        outcomes = "1 outcome waits" if kept == 1 else f"{kept} outcomes wait"
+        text = f"the policy stays as it is, and {outcomes} to be learnt from; {proven}"
+        return Verdict("learning", "Frozen", text)
+    if state.mode == "shadow":
+        agreed = f"{state.agreed / state.compared:.0%}" if state.compared else "an unknown share"
+        text = f"the baseline acts, and the agent would do the same in {agreed} of decisions; {proven}"
+        return Verdict("learning", "Learning in shadow", text)
+    known = insight is not None and insight.bounds is not None
+    return Verdict("learning", "Learning", f"nothing to do: {proven}" if known else proven)
+
+
+def _confidence(bounds: Bounds) -> str:
+    return f"{100 * (1 - bounds.delta):g}%"

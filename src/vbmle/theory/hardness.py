@@ -19,13 +19,13 @@ from vbmle.common.validation import Bools, Floats, Ints
 from vbmle.model.world import World
 from vbmle.planning import planner
 
-TIE = 1e-9
+TIED_GAP = 1e-9
 """Gaps below this share of the largest possible value are ties: both actions are best."""
 
-BATCH = 1 << 21
+NUMBERS_AT_ONCE = 1 << 21
 """Numbers that the elimination of several goals holds at once."""
 
-ROUNDING = 1e-13
+LEAST_IMPROVEMENT = 1e-13
 """An action must be better by this share to replace another."""
 
 
@@ -106,7 +106,7 @@ def _value_norm(moves: Floats, values: Floats, allowed: Bools) -> float:
 
 
 def _inverse_gaps(gaps: Floats, allowed: Bools, discount: float) -> float:
-    return float((1.0 / gaps[allowed & (gaps > TIE / (1.0 - discount))]).sum())
+    return float((1.0 / gaps[allowed & (gaps > TIED_GAP / (1.0 - discount))]).sum())
 
 
 # The diameter
@@ -125,7 +125,7 @@ def hitting_times(moves: Floats, allowed: Bools) -> Floats:
     for goal in range(states):
         sure, policies[goal], usable[goal] = _surely(moves > 0.0, allowed, goal)
         times[sure, goal] = 0.0
-    count = max(1, BATCH // states**2)
+    count = max(1, NUMBERS_AT_ONCE // states**2)
     for first in range(0, states, count):
         goals = np.arange(first, min(first + count, states))
         found = _shortest(moves, goals, policies[goals], usable[goals])
@@ -165,7 +165,7 @@ def _shortest(moves: Floats, goals: Ints, policies: Ints, usable: Bools) -> Floa
         # What taking a first costs or saves: 1 + E[time from s'] - time from s, by differences, which stay exact.
         change = np.stack([1.0 + _drift(moves[:, a], times) for a in range(moves.shape[1])], axis=2)
         change[~usable] = np.inf
-        better = change.min(axis=2) < -ROUNDING * np.maximum(times, 1.0)
+        better = change.min(axis=2) < -LEAST_IMPROVEMENT * np.maximum(times, 1.0)
         better[np.arange(len(goals)), goals] = False
         if not better.any():
             return times
@@ -184,8 +184,8 @@ def _drift(moves: Floats, times: Floats) -> Floats:
 def _steps_to(chains: Floats, goals: Ints) -> Floats:
     """(goals, S): the expected number of steps to goal g in the chain chains[g], (goals, S, S), without subtractions.
 
-    States are eliminated one after the other, the goal last: who would step to the eliminated state steps to where it
-    would go next. A state that cannot leave has no answer, and is given 0: nobody asks for it.
+    States are eliminated one after the other, the goal last: a step to the eliminated state becomes a step to where it
+    would go next. A state that cannot leave has no answer, and is given 0, which is never used.
     """
     count, states, _ = chains.shape
     order = np.array([[*(s for s in range(states) if s != goal), goal] for goal in goals])

@@ -1,4 +1,4 @@
-"""What a world holds in store for an optimist and for a believer in the most likely model, before anything is seen.
+"""What awaits an optimist, and an agent that trusts the most likely model, in a world of which nothing has been seen.
 
 For a state s let theta_s be the feasible theta with the largest V*(s), and pi_s its best policy: what an optimist
 begins with. What that costs, and how fast it is found out, are
@@ -7,8 +7,8 @@ begins with. What that costs, and how fast it is found out, are
     information(s)  = sum_x w(x) H^2(P_theta*(.|x, pi_s(x)), P_theta_s(.|x, pi_s(x)))
 
 with w the discounted share of time that pi_s spends in x when it starts in s, and H^2 the squared Hellinger distance,
-0 for equal distributions and 1 for those that exclude each other. Where it is 0 nothing that happens tells. The same
-for the policy of the most likely theta without data, the one of least norm. All are means over the initial states.
+0 for equal distributions and 1 for those that exclude each other. Where it is 0, nothing that happens is evidence. The
+same for the policy of the most likely theta without data, the one of least norm. All are means over the initial states.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from vbmle.estimation.counts import TransitionCounts
 from vbmle.estimation.likelihood import Estimate, value_biased
 from vbmle.model.world import World
 from vbmle.planning import planner
-from vbmle.theory.hardness import TIE
+from vbmle.theory.hardness import TIED_GAP
 
 BIAS = 1.0
 """Without data and ridge any bias has the same maximiser."""
@@ -63,7 +63,7 @@ def _first_belief(world: World, found: Estimate, start: int) -> tuple[float, flo
     mdp, policy = world.mdp, np.asarray(found.policy)
     best = planner.plan(mdp, world.theta)
     value = planner.evaluate(mdp, world.theta, best.policy) - planner.evaluate(mdp, world.theta, policy)
-    worse = best.V - best.Q[np.arange(mdp.num_states), policy] > TIE / (1.0 - mdp.discount)
+    worse = best.V - best.Q[np.arange(mdp.num_states), policy] > TIED_GAP / (1.0 - mdp.discount)
     cost = mdp.reward_scale * max(float(value[start]), 0.0)
     return cost, float(worse.mean()), _told(world, found.theta, policy, start)
 

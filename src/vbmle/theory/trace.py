@@ -210,7 +210,7 @@ def _follow(world: World, path: Ints, ridge: float) -> dict[str, Floats]:
     found = {name: np.empty(count) for name in ("best", "before", "error", "slope")}
     found["theta"] = np.empty((count, mdp.dimension))
     true_p = mdp.transitions.probabilities(world.theta)
-    row_of, successor, actions = mdp.transitions.row_of, mdp.transitions.successor, mdp.num_actions
+    pair_of, successor, actions = mdp.transitions.pair_of, mdp.transitions.successor, mdp.num_actions
     for k, i in enumerate(path):
         solver.climb(make_objective(counts, ridge))  # from where the last one ended
         theta, n = solver.theta, counts.values
@@ -221,7 +221,7 @@ def _follow(world: World, path: Ints, ridge: float) -> dict[str, Floats]:
         seen = n > 0.0
         off = n[seen] @ ((p[seen] - true_p[seen]) / p[seen])
         found["slope"][k] = off - ridge * (theta @ (theta - world.theta))
-        counts.add(int(row_of[i]) // actions, int(row_of[i]) % actions, int(successor[i]))
+        counts.add(int(pair_of[i]) // actions, int(pair_of[i]) % actions, int(successor[i]))
     found["truth"] = np.log(true_p[path])
     return found
 

@@ -21,8 +21,8 @@ risky(.9) - risky(.3), so regret is linear.
 Against any q <= .3, where the value is risky(.3), q = .5 gains .2 alpha(t) gamma/(1 - gamma^2) in value, and
 loses at most n log 2 in likelihood and lambda/8 in ridge. So no n is final: risky is tried again and again,
 its frequency of luck tends to .9, and with it the maximum likelihood estimate. Once that exceeds .3 it is
-better than every q <= .3, in likelihood and ridge (of which it is the maximiser) and in value: from there on
-the agent plays risky from then on. With nothing tried yet, q = 1 gains .7 alpha(t) gamma/(1 - gamma^2) and loses
+better than every q <= .3, in likelihood and ridge (of which it is the maximiser) and in value: from then on
+the agent plays risky. With nothing tried yet, q = 1 gains .7 alpha(t) gamma/(1 - gamma^2) and loses
 lambda/2: at gamma = .9 and lambda = 1 any alpha(1) > .16 plays risky in the first step.
 """
 

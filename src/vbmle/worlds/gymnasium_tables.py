@@ -24,7 +24,7 @@ from vbmle.common.validation import Floats
 Table = list[list[list[tuple[float, int, float, bool]]]]
 Outcome = tuple[float, bool]  # reward, done
 OUTCOME = "(probability, next state, reward, terminated)"
-ROUNDING = 1e-12
+NEGATIVE_ROUNDING = 1e-12
 """A probability may be this far below 0."""
 
 RESETS = 1000
@@ -51,19 +51,19 @@ def read(env: Any, name: str = "env") -> tuple[Table, Floats]:
     if table is None:
         raise ValueError(f"{name} has no transition table P; only environments with one can be mixed")
     states = _in_order(f"P of {name}", table, "state")
-    rows = [_in_order(f"P[{s}] of {name}", actions, "action") for s, actions in enumerate(states)]
-    for s, row in enumerate(rows):
-        if len(row) != len(rows[0]):
-            counts = f"{len(row)} actions, but P[0] has {len(rows[0])}"
+    by_state = [_in_order(f"P[{s}] of {name}", actions, "action") for s, actions in enumerate(states)]
+    for s, by_action in enumerate(by_state):
+        if len(by_action) != len(by_state[0]):
+            counts = f"{len(by_action)} actions, but P[0] has {len(by_state[0])}"
             raise ValueError(f"P[{s}] of {name} has {counts}; every state needs the same actions")
-    read_rows = [
-        [_listed(f"P[{s}][{a}] of {name}", entries, len(rows)) for a, entries in enumerate(row)]
-        for s, row in enumerate(rows)
+    outcomes = [
+        [_listed(f"P[{s}][{a}] of {name}", entries, len(by_state)) for a, entries in enumerate(by_action)]
+        for s, by_action in enumerate(by_state)
     ]
     first = getattr(plain, "initial_state_distrib", None)
     if first is None:
-        return read_rows, _first_states(plain, name, len(rows))
-    return read_rows, validation.distribution(f"initial_state_distrib of {name}", first, len(rows))
+        return outcomes, _first_states(plain, name, len(by_state))
+    return outcomes, validation.distribution(f"initial_state_distrib of {name}", first, len(by_state))
 
 
 def _in_order(name: str, level: Any, what: str) -> list[Any]:
@@ -92,7 +92,7 @@ def _listed(name: str, entries: Any, states: int) -> list[tuple[float, int, floa
             raise ValueError(f"{name} has the outcome {entry!r} at index {i}; it needs {OUTCOME}")
         p, to, reward, ended = entry
         where = f"at index {i} of {name}"
-        if not validation.is_finite_number(p) or p < -ROUNDING:
+        if not validation.is_finite_number(p) or p < -NEGATIVE_ROUNDING:
             raise ValueError(f"the probability {where} is {p!r}; it needs a number from 0 to 1")
         total += float(p)
         if p <= 0.0:
@@ -208,15 +208,15 @@ class Merged:
             weight: dict[tuple[int, int], float] = {}
             for state in range(size):
                 for action in range(actions):
-                    row = state * actions + action
+                    pair = state * actions + action
                     if self.ended[state]:
                         for p, to in starts if restart else [(1.0, state)]:
-                            weight[row, to] = p
+                            weight[pair, to] = p
                         continue
                     for p, to, r, done in table[self.of[state]][action]:
                         number, paid = self.version(state, action, to, r, done)
-                        weight[row, number] = weight.get((row, number), 0.0) + p
-                        reward[row, number] = paid
+                        weight[pair, number] = weight.get((pair, number), 0.0) + p
+                        reward[pair, number] = paid
             models.append(_csr(weight, size * actions, size))
         return models, _csr(reward, size * actions, size)
 

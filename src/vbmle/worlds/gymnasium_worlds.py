@@ -260,11 +260,11 @@ def _same_space(envs: list[Any]) -> tuple[list[gymnasium_tables.Table], Floats]:
 
 def _labels(env: Any, states: int, actions: int) -> Labels:
     """Grids for the environments whose layout is known, one long row for the others."""
-    plain = getattr(gymnasium_tables.make(env) if isinstance(env, str) else env, "unwrapped", None)
+    plain: Any = getattr(gymnasium_tables.make(env) if isinstance(env, str) else env, "unwrapped", None)
     numbers, kind = np.arange(states), type(plain).__name__
     if kind == "FrozenLakeEnv":
-        grid = numbers.reshape(plain.desc.shape)  # type: ignore[union-attr]
-        marks = {int(s): c.decode() for s, c in zip(numbers, plain.desc.ravel(), strict=True) if c != b"F"}  # type: ignore[union-attr]
+        grid = numbers.reshape(plain.desc.shape)
+        marks = {int(s): c.decode() for s, c in zip(numbers, plain.desc.ravel(), strict=True) if c != b"F"}
         return Labels({"": grid}, ("left", "down", "right", "up"), glyphs=tuple("←↓→↑"), marks=marks)
     if kind == "CliffWalkingEnv":
         marks = {36: "start", 47: "goal", **dict.fromkeys(range(37, 47), "cliff")}

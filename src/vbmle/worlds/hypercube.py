@@ -33,7 +33,7 @@ def hypercube(
     dimension : int
         d, from 2 to 13.
     delta : float, default 0.1
-        The probability to leave x1, and to leave x0 by a blind guess; above 0 and at most 1/(1+gap).
+        The probability of leaving x1, and of leaving x0 by a blind guess; above 0 and at most 1/(1+gap).
     gap : float, default 0.5
         How much the best action adds to the chance of x1, as a share of delta; above 0 and at most 1.
     seed : int, default 0

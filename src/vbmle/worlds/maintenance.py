@@ -11,7 +11,7 @@ h_theta(x) = sum_k theta_k h_k(x), a mix of competing causes with unknown shares
 
 (the three parts of the bathtub curve; shapes as in Abernethy, "The New Weibull Handbook"; scales and costs are
 ours). A failed machine is replaced the week after, for much more than a planned one, and **a replaced machine says
-nothing about old age**: who replaces early never learns whether that was needed. The oldest age, ages - 1, stays.
+nothing about old age**: if you replace early, you never learn whether that was needed. The oldest age, ages - 1, stays.
 
 Money, in euros: 100 a week while running, 300 for a planned replacement, 2000 after a failure. Planning is age
 replacement (Barlow and Hunter 1960): the best policy runs the machine to an age and replaces it there.

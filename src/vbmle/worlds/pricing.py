@@ -1,14 +1,14 @@
 """Seats that expire: what to charge on each day of a season, while the mix of customers is unknown.
 
 A season has `days` days and `seats` seats (a room, a flight); what is not sold by the end is worth nothing, and a new
-season begins. Each day one customer comes: a student, a tourist or a manager, with unknown odds theta. Each posts
-the same question, the price of the day, and buys with a known probability that falls with it,
+season begins. Each day one customer comes: a student, a tourist or a manager, with unknown odds theta. Each sees
+the price of the day, and buys with a known probability that falls with it,
 
     P_theta(sale | price) = sum_k theta_k b_k(price),    b_k(price) = 1/(1 + exp((price - w_k)/spread_k)).
 
 States are (day, seats left), the night after the last day included; a day with a sale earns its price. **A price
-answers only for itself**: at 40 euros all customers look alike, and who keeps asking what is best for the average
-customer learns little about the managers. Prices are 40, 80, 120, 160 and 200 euros; w = 60, 110, 210
+answers only for itself**: at 40 euros all customers look alike, and if you keep asking what is best for the average
+customer, you learn little about the managers. Prices are 40, 80, 120, 160 and 200 euros; w = 60, 110, 210
 and spread = 10, 15, 15 euros.
 
 (The model is Gallego and van Ryzin 1994, "Optimal dynamic pricing of inventories with stochastic demand over
@@ -76,7 +76,7 @@ def pricing(
     theta = weights("mix", mix, len(CUSTOMERS), seed)
     models = [_moves(days, seats, buys(*customer)) for customer in CUSTOMERS]
     size, actions = (days + 1) * (seats + 1), len(PRICES)
-    day, left, price = _places(days, seats)
+    day, left, price = _quantities(days, seats)
     sale = np.nonzero((left > 0) & (day < days))[0]
     to = (day[sale] + 1) * (seats + 1) + left[sale] - 1
     paid = sparse.csr_array((np.array(PRICES)[price[sale]], (sale, to)), shape=(size * actions, size))
@@ -92,8 +92,8 @@ def buys(middle: float, spread: float) -> Floats:
     return np.asarray(1.0 / (1.0 + np.exp((np.array(PRICES) - middle) / spread)), dtype=np.float64)
 
 
-def _places(days: int, seats: int) -> tuple[Ints, Ints, Ints]:
-    """Day, seats left and price of each row (s, a)."""
+def _quantities(days: int, seats: int) -> tuple[Ints, Ints, Ints]:
+    """Day, seats left and price of each pair (s, a)."""
     state, price = np.divmod(np.arange((days + 1) * (seats + 1) * len(PRICES)), len(PRICES))
     day, left = np.divmod(state, seats + 1)
     return day, left, price
@@ -101,7 +101,7 @@ def _places(days: int, seats: int) -> tuple[Ints, Ints, Ints]:
 
 def _moves(days: int, seats: int, chance: Floats) -> sparse.csr_array:
     """The base model of one kind of customer, (S*A, S): the night after the last day leads to a new season."""
-    day, left, price = _places(days, seats)
+    day, left, price = _quantities(days, seats)
     pairs = np.arange(len(day))
     sells = np.where((left > 0) & (day < days), chance[price], 0.0)
     stay = np.where(day < days, (day + 1) * (seats + 1) + left, seats)

@@ -1,6 +1,6 @@
 """A service desk: when to open the door and when to hire the fast server, while the mix of arrivals is unknown.
 
-n people are in the shop, at most `capacity`. In each minute one may open the door or keep it closed, and let the
+n people are in the shop, at most `capacity`. Each minute you open the door or keep it closed, and let the
 slow or the fast server work. A minute of an open door lets in nobody, one or two people, as in a calm, a steady
 or a rush hour, with unknown odds theta; the server finishes one person with probability mu:
 
@@ -8,7 +8,7 @@ or a rush hour, with unknown odds theta; the server finishes one person with pro
     served ~ Bernoulli(mu_speed) if n > 0,    arrived ~ sum_k theta_k law_k if the door is open, else 0.
 
 **A closed door is blind**: nothing is learnt about arrivals behind it. An open door costs money, and for the
-average of the three hours it does not pay; who plans for that average closes it and never finds out that this
+average of the three hours it does not pay; a planner for that average closes it and never finds out that this
 is a rush hour.
 
 Money, in euros: a person served pays 20, an open door costs 7 a minute (reception), the fast server 3 a minute

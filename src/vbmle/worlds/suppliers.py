@@ -1,4 +1,4 @@
-"""A shop with two suppliers, of which now the one and now the other delivers: a mix that changes, by jumps or slowly.
+"""A shop with two suppliers, one more reliable now and the other later: a mix that changes, by jumps or slowly.
 
 The state is the stock, 0 .. capacity. A step sells one piece with probability 8/10, if there is one in stock, and one
 piece is ordered, from the first supplier (action 0) or from the second (action 1). Under the base model *first* the

@@ -5,8 +5,8 @@ Home (state 0) offers a safe action, which stays at home for 1/2 under both cand
 1 - q; both lead back home. The first candidate says q = chance > 1/2 and is the truth, the second says 1 - chance.
 
 At home, always playing risky is worth risky(q) = (1/2 + gamma q)/(1 - gamma^2), always playing safe 1/2/(1 - gamma) =
-risky(1/2): risky is optimal for the first candidate, safe for the second. Safe tells nothing, for all candidates
-agree on it: the control that is optimal for the wrong one makes both look alike.
+risky(1/2): risky is optimal for the first candidate, safe for the second. Safe tells you nothing, because both
+candidates agree on it: the control that is optimal for the wrong one makes both look alike.
 
 **Why maximum likelihood sticks with probability (1 - chance)/chance.** It begins with the first candidate and plays
 risky. Each luck multiplies the likelihood ratio of the first to the second by chance/(1 - chance), and each misfortune

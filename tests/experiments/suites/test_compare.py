@@ -24,7 +24,7 @@ def filled(folder: Path, experiments: list[Experiment], final: dict[str, float])
     for experiment in experiments:
         store = Store(folder, experiment)
         store.begin()
-        for trial in experiment.plan():
+        for trial in experiment.all_trials():
             luck = np.random.default_rng([trial.chance % 2**32]).normal()
             end = final.get(trial.agent, 1.0) + 0.1 * luck
             record = fake(trial)
@@ -39,7 +39,11 @@ def test_every_agent_is_compared():
 def test_tuning_and_comparison_share_no_seed():
     chosen = {label: {"VBMLE": 0.1} for _, worlds in WORLDS.values() for label in worlds}
     seeds = [
-        {(trial.chance, *trial.seeds().values()) for experiment in experiments for trial in experiment.plan()}
+        {
+            (trial.chance, *trial.seeds().values())
+            for experiment in experiments
+            for trial in experiment.all_trials()
+        }
         for experiments in (compare.tuning(FULL), compare.comparison(chosen, FULL))
     ]
     assert not seeds[0] & seeds[1]
@@ -48,7 +52,7 @@ def test_tuning_and_comparison_share_no_seed():
 def test_all_agents_meet_the_same_world_with_the_same_luck():
     for experiment in compare.comparison({}, FULL):
         for index in (0, FULL.trials - 1):
-            trials = [trial for trial in experiment.plan() if trial.index == index]
+            trials = [trial for trial in experiment.all_trials() if trial.index == index]
             assert len({trial.chance for trial in trials}) == 1
             assert len(trials) == len(AGENTS)
         assert experiment.trials == 20

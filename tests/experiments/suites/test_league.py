@@ -28,6 +28,17 @@ def test_the_recommended_agent_takes_part_as_it_comes():
     assert league.AGENTS[league.RECOMMENDED] == Choice(type(agent).__name__)
 
 
+def test_one_looks_after_16_trials_and_whenever_they_have_doubled():
+    assert [league.looks(trials) for trials in (2, 16, 17, 64)] == [(2,), (16,), (16, 17), (16, 32, 64)]
+    (stop,) = {experiment.stop for experiment in league.experiments(league.Size(1, 1))}
+    assert stop is None, "one trial has no interval"
+    for experiment in league.experiments(league.FULL):
+        assert experiment.stop is not None
+        assert {experiment.stop.reference, *experiment.stop.rivals, league.RANDOM} == set(league.AGENTS)
+        (world,) = experiment.worlds
+        assert experiment.budget(world, league.RANDOM) == league.FIRST_LOOK
+
+
 def test_it_ends_in_a_page_and_resumes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):

@@ -43,7 +43,7 @@ TINY = {
 def test_every_agent_meets_the_same_worlds_with_the_same_luck(sizes: dict[str, Size]):
     for experiment in study.experiments(sizes):
         met: dict[tuple[str, int], set[tuple[str, int]]] = {}
-        for trial in experiment.plan():
+        for trial in experiment.all_trials():
             luck = (trial.world_choice.call(**trial._world_seed()), trial.chance)
             met.setdefault((trial.world, trial.index), set()).add(luck)
         assert all(len(lucks) == 1 for lucks in met.values())
@@ -77,7 +77,7 @@ def test_the_questions_are_the_ones_asked():
 def test_the_sparse_world_pays_once():
     choice = study.WORLDS["network"]["sparse reward"]
     world = playing.make_world(Trial("x", "w", "a", 0, choice, AGENTS[GLOBAL], 1))
-    assert sorted(world.mdp.row_reward)[-2:] == [0.0, 1.0]
+    assert sorted(world.mdp.pair_reward)[-2:] == [0.0, 1.0]
 
 
 # The audit

@@ -66,7 +66,7 @@ def test_names_are_used_where_there_are_some():
     mdp = world.mdp
     models = [mdp.transition([1.0, 0.0]), mdp.transition([0.0, 1.0])]
     named = LinearMixtureMDP.from_models(
-        models, mdp.row_reward.reshape(4, 2), 0.9, state_names=["none", "one", "two", "three"]
+        models, mdp.pair_reward.reshape(4, 2), 0.9, state_names=["none", "one", "two", "three"]
     )
     assert {text.split("\n")[0] for text in texts(draw(World(named, world.theta), "shop"))} >= {
         "none",

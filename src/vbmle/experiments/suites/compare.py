@@ -23,7 +23,7 @@ SUFFIX = ", tuned"
 
 
 def compared() -> dict[str, tuple[str, Knob | None]]:
-    """By label: every agent of the catalogue, and what is tuned; the reference first, who has no knob last."""
+    """By label: every agent of the catalogue, and what is tuned; the reference first, agents without a knob last."""
     found = {kind.label or name: (name, kind) for name, kind in catalogue.agents().items()}
 
     def order(label: str) -> tuple[bool, bool, bool, str]:
@@ -98,7 +98,7 @@ def choose(folder: Path) -> Chosen:
 
 
 def default(label: str) -> float | str:
-    """What an agent's knob stands at when nobody turns it."""
+    """The default of an agent's knob."""
     name, knob = AGENTS[label]
     assert knob is not None
     value: float | str = settings_of(catalogue.agents()[name])[knob.setting]

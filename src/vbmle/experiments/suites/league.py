@@ -1,7 +1,9 @@
 """The league: every agent that may be recommended, with default settings, in worlds of many kinds.
 
-Each world has a length of its own and is an experiment of its own. All agents meet the same worlds with the same luck.
-`vbmle.report.standings` says how far behind the best of them each is.
+Each world has a length of its own and is an experiment of its own. All agents meet the same worlds with the same luck,
+until it is known how far behind the best of them the recommended one is (`vbmle.experiments.behind`), or the trials are
+used up. Agents decide when information has grown where that hardly changes what they lose and saves most of the time:
+information-directed planning by a tenth, OMLE by doubling. `vbmle.report.standings` has the result.
 """
 
 from __future__ import annotations
@@ -9,8 +11,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from vbmle.experiments.spec import Choice, Experiment, Recording
+from vbmle.experiments.stopping import Stopping
 
-PREFIX = "league "
+PREFIX = "league-"
 """What the names of these experiments begin with."""
 
 RANDOM = "random"
@@ -21,13 +24,21 @@ AGENTS = {
     "VBMLE": Choice("VBMLE"),
     "VBMLE, log bias": Choice("VBMLE", {"bias": "log"}),
     "VBMLE, 0.3 log bias": Choice("VBMLE", {"bias": "log", "bias_scale": 0.3}),
+    "MEX": Choice("VBMLE", {"bias": "constant"}),
+    "approximated VBMLE": Choice("ApproximateVBMLE"),
     "maximum likelihood": Choice("MaximumLikelihood"),
-    "information-directed": Choice("InformationDirected"),
+    "information-directed": Choice("InformationDirected", {"update": "tenth"}),
     "PSRL": Choice("PSRL"),
+    "feel-good sampling": Choice("FeelGoodSampling"),
+    "EVILL": Choice("EVILL"),
+    "OMLE": Choice("OMLE", {"update": "doubling"}),
+    "OMLE, 0.1 radius": Choice("OMLE", {"radius_scale": 0.1, "update": "doubling"}),
     "UCLK, 0.01 radius": Choice("UCLK", {"radius_scale": 0.01}),
     "RBMLE": Choice("RBMLE"),
     RANDOM: Choice("Random"),
 }
+"""By label. Those with a radius in their label are far behind with the radius of their proof."""
+
 RECOMMENDED = "informed VBMLE"
 """The label of `vbmle.recommended`."""
 
@@ -85,25 +96,42 @@ WORLDS = {
 
 
 class Size(NamedTuple):
-    """Trials, and by what steps are divided."""
+    """The most trials, and by what steps are divided."""
 
     trials: int
     shorter: int
 
 
-FULL, QUICK = Size(16, 1), Size(2, 10)
+FULL, QUICK = Size(256, 1), Size(2, 10)
+
+FIRST_LOOK = 16
+"""Trials before one looks whether they are enough; as many are there of the random policy."""
 
 
 def experiments(size: Size) -> list[Experiment]:
     """One for each world."""
-    return [
-        Experiment(
-            name=PREFIX + label,
-            worlds={label: entry.choice},
-            agents=AGENTS,
-            trials=size.trials,
-            horizon=entry.steps // size.shorter,
-            record=Recording(steps="log"),
-        )
-        for label, entry in WORLDS.items()
-    ]
+    return [_experiment(label, entry, size) for label, entry in WORLDS.items()]
+
+
+def _experiment(label: str, entry: Entry, size: Size) -> Experiment:
+    trials = size.trials
+    rivals = tuple(agent for agent in AGENTS if agent not in (RECOMMENDED, RANDOM))
+    return Experiment(
+        name=PREFIX + label,
+        worlds={label: entry.choice},
+        agents=AGENTS,
+        trials=trials,
+        horizon=entry.steps // size.shorter,
+        record=Recording(steps="log"),
+        stop=Stopping(RECOMMENDED, rivals, {label: looks(trials)}, FIRST_LOOK, RANDOM)
+        if trials > 1
+        else None,
+    )
+
+
+def looks(trials: int) -> tuple[int, ...]:
+    """After 16, 32, 64 ... trials, and after the last."""
+    found: list[int] = []
+    while (following := FIRST_LOOK * 2 ** len(found)) < trials:
+        found.append(following)
+    return (*found, trials)

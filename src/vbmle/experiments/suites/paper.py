@@ -40,7 +40,7 @@ AGENTS = {
     UCLK_TUNED: Choice("UCLK", {"update": "every-step", "radius_scale": 0.01}),
 }
 COMPARED = (UCLK, LIKELIHOOD, LOG_BIAS, PSRL)
-"""Whom VBMLE is told from."""
+"""What VBMLE is compared with."""
 
 RIVALS = {
     **{name: AGENTS[name] for name in (VBMLE, LOG_BIAS, APPROXIMATE, LIKELIHOOD)},

@@ -8,7 +8,7 @@ UCLK's radius; and its temperature need not be ours.
 from __future__ import annotations
 
 from vbmle.experiments.spec import Choice, Experiment, Recording
-from vbmle.experiments.suites.paper_network import SIZES, random_network
+from vbmle.experiments.suites.paper_network import SIZES, network
 
 NAME = "choices"
 AGENTS = {
@@ -41,7 +41,7 @@ def experiments(trials: int, steps: int) -> list[Experiment]:
     for label in ("(3,2)", "(5,4)"):
         states, actions, dimension = SIZES[label]
         for name, changes in CHANGES.items():
-            settings = {"dimension": dimension} | changes
-            worlds[f"{label}, {name}"] = random_network(states, actions, **settings)  # type: ignore[arg-type]
+            settings = network(states, actions, dimension) | changes
+            worlds[f"{label}, {name}"] = Choice("random_network", settings)
     record = Recording(steps="log")
     return [Experiment(name=NAME, worlds=worlds, agents=AGENTS, trials=trials, horizon=steps, record=record)]

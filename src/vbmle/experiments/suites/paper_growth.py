@@ -1,7 +1,7 @@
 """How regret grows: with T, where the theorem says sqrt(T) up to logarithms, and with d.
 
 growth            VBMLE with sqrt and log bias on the hypercube and on the paper's worlds, up to 100,000 steps. Both
-                  solve anew only when their information has doubled, which makes the steps between free.
+                  solve again only when their information has doubled, which makes the steps in between free.
 growth-check      the same agent every step and doubling, where both can run: what the doubling costs in regret.
 growth-dimension  d from 2 to 32 on the paper's worlds, and from 2 to 10 on the hypercube (2^(d-1) actions).
 """

@@ -207,7 +207,7 @@ def audits(sizes: dict[str, Size]) -> list[Audit]:
     return [
         Audit(trial, size.audit_steps)
         for family, size in sizes.items()
-        for trial in compared(family, size).plan()
+        for trial in compared(family, size).all_trials()
         if trial.agent == GLOBAL and trial.world not in NOT_CERTIFIED and trial.index < size.audit_runs
     ]
 

@@ -71,15 +71,15 @@ class App {
 
   /** Show the situation after t steps, and compute what is missing in pieces that keep the page answering. */
   goTo(t) {
-    this.goal = Math.max(0, Math.min(t, this.run.horizon));
+    this.target = Math.max(0, Math.min(t, this.run.horizon));
     this.pursue();
   }
 
   pursue() {
     const { run } = this, until = performance.now() + FRAME;
-    while (run.length < this.goal && performance.now() < until) run.step();
-    this.at.t = Math.min(this.goal, run.length);
-    const busy = this.at.t < this.goal;
+    while (run.length < this.target && performance.now() < until) run.step();
+    this.at.t = Math.min(this.target, run.length);
+    const busy = this.at.t < this.target;
     document.body.dataset.busy = busy;
     this.render();
     if (!busy) showStory(this);
@@ -88,7 +88,7 @@ class App {
 
   step(by) {
     this.pause();
-    this.goTo(this.goal + by);
+    this.goTo(this.target + by);
   }
 
   toggle() {
@@ -121,7 +121,7 @@ class App {
     if (due > 0) {
       for (let i = 0; i < due && this.at.t < this.until && performance.now() < now + FRAME; i++) {
         if (this.at.t === this.run.length) this.run.step();
-        this.goal = ++this.at.t;
+        this.target = ++this.at.t;
       }
       if (this.at.t > t) this.render();
     }

@@ -6,7 +6,7 @@ const IDLE = {
   recorded: "A recorded run: play it, or step through it. Or open one of the stories, which are live.",
 };
 
-/** The cards and the state of the one that is open, where it has changed. */
+/** The cards, and what the open one shows, where it has changed. */
 function showStory(app) {
   const { story: id, answer, t } = app.at, story = STORIES.find((each) => each.id === id);
   const over = Boolean(story && answer !== null && t >= story.end), shown = [app.scene.key, id, answer, over].join();

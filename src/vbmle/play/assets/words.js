@@ -25,7 +25,7 @@ function deed(scene, steps, t) {
 /** The same, for the one that may be stuck. */
 function idleDeed(scene, steps, t) {
   const last = steps[t - 1], idle = idleFor(steps, t), verb = scene.verbs[last.action];
-  if (idle >= STREAK) return `${verb} for the ${ordinal(idle)} time running and learns nothing`;
+  if (idle >= STREAK) return `${verb} for the ${ordinal(idle)} time in a row and learns nothing`;
   if (last.silent) return `${verb}, which looks the same under every mixture`;
   return deed(scene, steps, t);
 }
@@ -36,8 +36,8 @@ function sentence(run, t) {
   const does = (steps) => scene.verbs[steps[0].action];
   if (t === 0) {
     const same = likely[0].action === biased[0].action;
-    const seen = `Nothing has been seen yet${run.recorded ? "" : ", so no mixture is much likelier than another"}.`;
-    if (same) return `${seen} Both the most likely model and the biased one start alike: each ${does(likely)}.`;
+    const seen = `Nothing has been seen yet${run.recorded ? "" : ", so no mixture is much more likely than another"}.`;
+    if (same) return `${seen} The most likely model and the biased one start the same way: each ${does(likely)}.`;
     return `${seen} The most likely model ${does(likely)}; the biased one ${does(biased)}.`;
   }
   const one = likely[t - 1], other = biased[t - 1];

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from vbmle.experiments.behind import FLOOR, NEAR
 from vbmle.experiments.store import load
 from vbmle.experiments.suites.league import PREFIX, RANDOM, RECOMMENDED, WORLDS
 from vbmle.report import tables, world_runs
-from vbmle.report.standings import FLOOR, NEAR, Standings, standings
+from vbmle.report.standings import Standing, Standings, standings
 from vbmle.report.statistics import Interval
 
 
@@ -48,7 +49,7 @@ def by_world(league: Standings) -> list[tables.Row]:
             "trials": league.trials[place],
             "agent": line.agent,
             "mean_regret": float(world.agents[line.agent].final.mean()),
-            "ratio": float(line.ratios[place]),
+            **_columns("ratio", line.behind[place]),
         }
         for place, world in enumerate(league.worlds)
         for line in league.lines
@@ -89,7 +90,7 @@ def _page(league: Standings) -> list[str]:
         "|---" * (3 + len(league.lines)) + "|",
     ]
     for place, world in enumerate(league.worlds):
-        row = " | ".join(_bold(line.ratios[place]) for line in league.lines)
+        row = " | ".join(_cell(line, place) for line in league.lines)
         lines.append(f"| {world.label} | {world.horizon} | {league.trials[place]} | {row} |")
     return lines
 
@@ -105,6 +106,11 @@ def _short(value: float) -> str:
 
 def _bold(ratio: float) -> str:
     return f"**{_short(ratio)}**" if ratio == 1.0 else _short(ratio)
+
+
+def _cell(line: Standing, place: int) -> str:
+    """The ratio, for the recommended agent with its interval."""
+    return _told(line.behind[place]) if line.agent == RECOMMENDED else _bold(line.ratios[place])
 
 
 def _told(interval: Interval) -> str:
