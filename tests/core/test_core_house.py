@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 CORE = Path(__file__).parents[2] / "core"
-FILES = sorted((CORE / "src").rglob("*.[ch]pp"))
+HEADERS = sorted((CORE / "include").rglob("*.h"))
+FILES = sorted((CORE / "src").rglob("*.[ch]pp")) + HEADERS
 LINES_OF_A_FILE, LINES_OF_A_FUNCTION, PARAMETERS = 400, 60, 6
 HEAD = re.compile(r"^(?!namespace|struct|class|enum|extern|template|using|//|#|\}|\s)[\w:<>,&*\s]+\(")
 
@@ -61,7 +62,23 @@ def test_the_climb_is_a_short_loop_over_named_phases():
 
 def test_every_function_of_the_interface_has_a_sentence():
     """In the manual: each declaration stands under a comment, alone or with its kin."""
-    text = (CORE / "include" / "vbmle.h").read_text()
-    blocks = [block for block in text.split("\n\n") if "VB_API vb_" in block or "VB_API void" in block]
+    blocks = [block for path in HEADERS for block in path.read_text().split("\n\n")]
+    blocks = [block for block in blocks if "VB_API vb_" in block or "VB_API void" in block]
     assert len(blocks) > 20
     assert [block for block in blocks if "/*" not in block] == []
+
+
+def test_the_interface_is_all_its_headers():
+    """vbmle.h includes each of them, and every function that the library shows is declared in one."""
+    text = (CORE / "include" / "vbmle.h").read_text()
+    included = re.findall(r'#include "vbmle/(\w+\.h)"', text)
+    assert sorted(included) == sorted(path.name for path in HEADERS if path.parent.name == "vbmle")
+    declared = {
+        name for path in HEADERS for name in re.findall(r"VB_API [\w* ]+?\b(vb_\w+)\(", path.read_text())
+    }
+    defined = {
+        name
+        for path in (CORE / "src" / "api").glob("*.cpp")
+        for name in re.findall(r"^\w[\w* ]+?\b(vb_\w+)\(", path.read_text(), re.MULTILINE)
+    }
+    assert declared == defined

@@ -10,7 +10,7 @@ import pytest
 from vbmle.core import library
 
 ROOT = Path(__file__).parents[2]
-HEADER = ROOT / "core" / "include" / "vbmle.h"
+HEADER = ROOT / "core" / "include" / "vbmle" / "library.h"
 
 
 @pytest.fixture(autouse=True)

@@ -17,7 +17,7 @@ from vbmle.estimation import maximiser
 from vbmle.testing import example_models
 from vbmle.worlds import random_network, riverswim
 
-HEADER = Path(__file__).parents[2] / "core" / "include" / "vbmle.h"
+HEADER = Path(__file__).parents[2] / "core" / "include" / "vbmle" / "library.h"
 EXAMPLES = example_models()
 
 
@@ -55,6 +55,27 @@ def test_where_sweeps_end_exact_newton_steps_win_nothing(bias: float, method: st
         assert abs(exact.views["result"][0, 0] - reached) <= 1e-9 * (1.0 + abs(reached))
         np.testing.assert_allclose(exact.views["theta"][0], swept.views["theta"][0], rtol=0.0, atol=1e-6)
         np.testing.assert_allclose(exact.views["V"][0], swept.views["V"][0], rtol=0.0, atol=1e-6)
+
+
+def test_a_climb_to_what_is_known_is_given_up():
+    """Next to a maximum at hand: before values are exact. Alone, the same start is climbed to the end."""
+    world = random_network(12, 3, 9, seed=0)
+    objective = make_objective(draw(world, 60, np.random.default_rng(0)).core, ridge=1.0, bias=5.0, state=0)
+    known, alone = started(world, False), started(world, False)
+    known.climb(objective)
+    top = known.views["theta"][0].copy()
+    near = top + 1e-6 * (np.full(9, top.mean()) - top)
+    before = known.views["result"][0].copy()
+    known.add_start(objective, near)
+    assert STATUSES[known.views["status"][-1]] == "stalled"
+    assert known.views["iterations"][-1] == 0
+    assert known.size == 1
+    np.testing.assert_array_equal(known.views["result"][0], before)
+    alone.stand_at(near)
+    alone.climb(objective)
+    assert status(alone) == "converged"
+    assert alone.views["iterations"][0] > 0
+    np.testing.assert_allclose(alone.views["theta"][0], top, rtol=0.0, atol=1e-6)
 
 
 @pytest.mark.parametrize("name", EXAMPLES)

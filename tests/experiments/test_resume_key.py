@@ -114,6 +114,7 @@ def changes(package: Path, name: str) -> bool:
         "../../core/src/climbing/climb.cpp",
         "../../core/src/climbing/climb.hpp",
         "../../core/include/vbmle.h",
+        "../../core/include/vbmle/solver.h",
         "../../core/build.py",
     ],
 )

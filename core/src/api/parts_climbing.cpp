@@ -106,6 +106,7 @@ vb_status vb_part_solve_program(vb_part_program* program) {
     }
     const QpStatus status = solve_qp({{p.B, p.free, p.free}, p.g, facets, p.slack}, solution, work);
     p.num_active = solution.num_active;
+    p.turns = solution.turns;
     return code_of(status);
 }
 

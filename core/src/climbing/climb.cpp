@@ -35,6 +35,10 @@ Outcome outcome(const State& state, const Workspace& work, Status status) {
     return {state.f, work.residual, work.gap, status, state.iteration, false};
 }
 
+Outcome given_up(const State& state, const Workspace& work) {
+    return {state.f, work.residual, work.gap, Status::stalled, state.iteration, true};
+}
+
 // Whether an observed transition is all but impossible at p. At a maximum n_i/p_i is of the order of all counts and the
 // bias together; far above, steps would only double p_i each time.
 bool too_steep(const Problem& problem, const double* p) {
@@ -48,8 +52,32 @@ bool too_steep(const Problem& problem, const double* p) {
     return steepest > kTooSteep * total;
 }
 
+// The same where plans cost most: the mixture is the most likely one, for which no plan is needed.
+double start_inside_swept(const Problem& problem, Point& at, Workspace& work) {
+    if (at.evaluated && !too_steep(problem, at.p)) return evaluate_again(problem, at, work);
+    const Index free = problem.set.num_free;
+    assemble(problem.set, at.y, at.theta);
+    seen_probabilities(problem, at);
+    if (too_steep(problem, at.p)) {
+        double most = concave_part(problem, at, work), kept = 1.0;
+        copy(at.y, free, work.kept.data);
+        for (double inside : kInside) {
+            for (Index j = 0; j < free; ++j) at.y[j] = inside * work.kept[j];
+            assemble(problem.set, at.y, at.theta);
+            seen_probabilities(problem, at);
+            const double likely = concave_part(problem, at, work);
+            kept = likely > most ? inside : kept;
+            most = larger(likely, most);
+        }
+        for (Index j = 0; j < free; ++j) at.y[j] = kept * work.kept[j];
+        assemble(problem.set, at.y, at.theta);
+    }
+    return evaluate(problem, at, work);
+}
+
 // f at the point; from a start that is too steep, at the best mixture with the interior point.
 double start_inside(const Problem& problem, Point& at, Workspace& work) {
+    if (!work.planner.factors()) return start_inside_swept(problem, at, work);
     double f = 0.0;
     if (at.evaluated) {
         f = evaluate_again(problem, at, work);
@@ -85,10 +113,11 @@ void choose_precision(const Problem& problem, const State& state, Workspace& wor
 }
 
 // Whether values are as exact as sweeps can. Where they are not, all is computed again at the same point, and the climb
-// goes on.
+// goes on. With a held policy it only finds a start, for which values may stay rough.
 bool is_exact(const Problem& problem, Point& at, Workspace& work, State& state) {
     const double exact = sweep_precision(problem.model.discount);
-    if (work.planner.factors() || problem.objective.bias == 0.0 || work.planner.precision <= exact) return true;
+    if (work.planner.factors() || problem.objective.bias == 0.0 || problem.objective.held) return true;
+    if (work.planner.precision <= exact) return true;
     work.precision = work.planner.precision = exact;
     state.f = evaluate_at_p(problem, at, work);
     state.stalled = 0;
@@ -151,11 +180,12 @@ bool is_next_to(const double* a, const double* b, Index n) {
 }
 
 // Whether the climb is on its way to what is known, or to less.
-bool is_hopeless(const State& state, const Point& at, const Known& known) {
+bool is_hopeless(const Problem& problem, const State& state, const Point& at, const Workspace& work, const Known& known) {
+    const double noise = problem.objective.bias * work.precision;  // what f may be off
     for (Index k = 0; k < known.count; ++k) {
         const double best = known.objective(k);
         if (state.f + kHope * state.rise < best) return true;
-        const bool nothing = state.f <= best && state.rise <= kNothing * (1.0 + vb::fabs(best));
+        const bool nothing = state.f <= best + noise && state.rise + noise <= kNothing * (1.0 + vb::fabs(best));
         if (nothing && is_next_to(at.y, known.y[k], known.y.cols)) return true;
     }
     return false;
@@ -182,11 +212,11 @@ Outcome climb(const Problem& problem, Point& at, Workspace& work, const Known& k
     if (work.residual <= work.target && is_exact(problem, at, work, state)) return outcome(state, work, Status::converged);
     for (; state.iteration < kMostIterations; ++state.iteration) {
         find_step(problem, at, work, state);
+        if (is_hopeless(problem, state, at, work, known)) return given_up(state, work);
         if (Status status; finished(state, work, status)) {
             if (is_exact(problem, at, work, state)) return outcome(state, work, status);
             continue;
         }
-        if (is_hopeless(state, at, known)) return {state.f, work.residual, work.gap, Status::stalled, state.iteration, true};
         choose_precision(problem, state, work);
         const Progress progress = line_search(problem, state.f, state.rise, at, work);
         if (!progress.risen) {

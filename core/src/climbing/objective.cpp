@@ -24,6 +24,8 @@ double log_likelihood(const Objective& objective, const double* p, Workspace& wo
     return total;
 }
 
+}  // namespace
+
 double concave_part(const Problem& problem, const Point& at, Workspace& work) {
     const Objective& objective = problem.objective;
     const Index d = problem.set.dimension;
@@ -33,7 +35,13 @@ double concave_part(const Problem& problem, const Point& at, Workspace& work) {
     return f;
 }
 
-}  // namespace
+void seen_probabilities(const Problem& problem, Point& at) {
+    const Objective& objective = problem.objective;
+    for (Index k = 0; k < objective.num_observed; ++k) {
+        const Index i = objective.observed[k];
+        at.p[i] = problem.model.features.along(i, at.theta);
+    }
+}
 
 double evaluate_at_p(const Problem& problem, Point& at, Workspace& work) {
     at.evaluated = false;

@@ -17,6 +17,12 @@ double evaluate_at_p(const Problem& problem, Point& at, Workspace& work);
 // The same where p, policy, V and lu all belong to theta: sums alone.
 double evaluate_again(const Problem& problem, const Point& at, Workspace& work);
 
+// Its part without value. Of p, the observed entries alone are read.
+double concave_part(const Problem& problem, const Point& at, Workspace& work);
+
+// Those entries of p, from theta.
+void seen_probabilities(const Problem& problem, Point& at);
+
 // By how much f as it was computed and f as it would be computed now may differ.
 double rounding_error(const Problem& problem, const Workspace& work, double f);
 

@@ -33,10 +33,10 @@ void find_likely(Solver& solver, const Objective& objective) {
 }
 
 // One start and one policy more, in turn. The problem changes by ever less from call to call, so that looking again may
-// become rarer, too.
+// become rarer, too. Where plans cost most, it is half as frequent.
 void explore(Solver& solver, const Problem& problem) {
-    const Index turn = solver.turn;
-    const Index pause = turn < kOften ? 1 : turn < kRarely ? 2 : 4;  // between two starts; policies are tried in between
+    const Index turn = solver.turn, cost = solver.work.planner.factors() ? 1 : 2;
+    const Index pause = cost * (turn < kOften ? 1 : turn < kRarely ? 2 : 4);  // from start to start; policies in between
     if (turn % pause == 0) try_one_start(problem, solver.pool, solver.starts, turn / pause, solver.work);
     if (turn % pause == pause / 2) try_one_switch(problem, solver.pool, solver.starts, turn / pause, solver.work);
 }

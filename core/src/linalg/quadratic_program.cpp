@@ -172,6 +172,7 @@ QpStatus add_all_violated(Run& run) {
             settle(run);
             return QpStatus::solved;
         }
+        ++run.at.turns;
         if (add_facet(run, facet) == Added::contradiction) return QpStatus::infeasible;
         run.work.is_active[facet] = 1;
     }
@@ -196,6 +197,7 @@ QpWork make_qp_work(Arena& arena, Index most_free, Index most_facets) {
 }
 
 QpStatus solve_qp(const QuadraticProgram& program, QpSolution& solution, QpWork& work) {
+    solution.turns = 0;
     if (solution.framed) {
         Run run(program, solution, work);
         if (solve_again(run)) return QpStatus::solved;

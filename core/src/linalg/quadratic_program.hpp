@@ -32,6 +32,7 @@ struct QpSolution {
     double* multiplier = nullptr;  // (n + 1,)
     Index num_active = 0;
     bool framed = false;  // on entry: `frame` and `upper` are as the last program left them, which ended on these facets
+    Index turns = 0;      // at the end: how many facets were added on the way
 };
 
 // Scratch, and what the last solve leaves: rows num_active.. of `frame` span the face on which it ended, with

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 INTERFACE = 1
-"""The version of the C interface that this package speaks: VB_INTERFACE_VERSION in core/include/vbmle.h."""
+"""The version of the C interface that this package speaks: VB_INTERFACE_VERSION in core/include/vbmle/library.h."""
 
 HERE = Path(__file__).parent
 CHECKOUT = HERE.parents[2]
@@ -24,7 +24,7 @@ ENDING = {"darwin": ".dylib", "win32": ".dll"}.get(sys.platform, ".so")
 CHOSEN = "VBMLE_LIBRARY"
 OUT_OF_MEMORY = 20
 REFUSED = 20
-"""Statuses from here on say that nothing was done: see core/include/vbmle.h."""
+"""Statuses from here on say that nothing was done: see core/include/vbmle/library.h."""
 
 
 def load(folder: Path = HERE, checkout: Path = CHECKOUT) -> ctypes.CDLL:

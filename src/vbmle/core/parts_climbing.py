@@ -39,6 +39,7 @@ class _Program(ctypes.Structure):
         ("multiplier", c_void_p),
         ("before_B", c_void_p),
         ("before_g", c_void_p),
+        ("turns", c_int64),
     )
 
 
@@ -68,12 +69,13 @@ _reduce_hessian = declare("vb_part_reduce_hessian", c_int32, _P, c_int64, _P, _P
 
 
 class Solution(NamedTuple):
-    """How a quadratic program ended, the step d, and the facets it ended on with their multipliers."""
+    """How a quadratic program ended, the step d, its last facets with their multipliers, and how many it added."""
 
     status: int
     d: Floats
     active: Ints
     multipliers: Floats
+    turns: int
 
 
 class Program(NamedTuple):
@@ -101,7 +103,7 @@ class Program(NamedTuple):
         status = _solve(byref(program))
         check(status)
         found = program.num_active
-        return Solution(status, d, active[:found], u[:found])
+        return Solution(status, d, active[:found], u[:found], program.turns)
 
 
 def cholesky(matrix: Floats) -> tuple[Floats, Floats] | None:

@@ -1,0 +1,50 @@
+/* Statuses, and the library itself. The conventions are in vbmle.h. */
+#ifndef VBMLE_LIBRARY_H
+#define VBMLE_LIBRARY_H
+
+#include <stdint.h>
+
+#if defined(_WIN32)
+#define VB_API __declspec(dllexport)
+#else
+#define VB_API __attribute__((visibility("default")))
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- Statuses: below 20 how a computation ended, from 20 on a call that was refused ------------------------------ */
+
+typedef int32_t vb_status;
+
+#define VB_OK 0                  /* done; a solver: converged */
+#define VB_STALLED 1             /* the objective no longer rises beyond rounding */
+#define VB_NO_STEP 2             /* no direction of ascent was found */
+#define VB_LINE_SEARCH_FAILED 3  /* the objective rises along no step of the direction */
+#define VB_OUT_OF_ITERATIONS 4   /* the limit of iterations was reached */
+#define VB_NO_START 5            /* no feasible point has a finite objective */
+#define VB_NOT_CONVEX 6          /* a quadratic program is not strictly convex */
+#define VB_INFEASIBLE 7          /* inequalities contradict each other */
+#define VB_OUT_OF_MEMORY 20      /* memory has run out; nothing was made */
+#define VB_BAD_ARGUMENT 21       /* a size, an index or a number is out of range; nothing was done */
+
+/* ---- The library ------------------------------------------------------------------------------------------------- */
+
+/* The version of this interface: it goes up by one with every change that an older caller would not survive. */
+#define VB_INTERFACE_VERSION 1
+
+/* The VB_INTERFACE_VERSION that the library was built with. */
+VB_API int32_t vb_version(void);
+
+/* What a status means, in words that can end a sentence; the text belongs to the library and lives as long as it. */
+VB_API const char* vb_status_text(vb_status status);
+
+/* 1 if this processor and its operating system can run the library for wide vectors (x86-64-v3), else 0. */
+VB_API int32_t vb_runs_wide(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
