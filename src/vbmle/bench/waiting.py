@@ -31,7 +31,7 @@ world = "riverswim"
 
 [agents.MaximumLikelihood]
 """
-FEW, MANY = 2, 20_000  # trials: soon done, and more than anybody waits for
+FEW, MANY = 2, 2000  # trials: soon done, and more than are played before the signal
 
 
 def measure(effort: Effort) -> list[Row]:
@@ -92,17 +92,21 @@ def _interrupted(folder: Path) -> float:
     process = subprocess.Popen(
         command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
     )
-    while process.poll() is None and not any(folder.rglob("*.parquet")):
-        time.sleep(0.02)
-    begun = time.perf_counter()
-    os.killpg(process.pid, signal.SIGINT)
-    if process.wait() != 130:
-        raise RuntimeError(
-            f"vbmle run ended with exit code {process.returncode} on an interrupt, not with 130"
-        )
-    while _has_processes(process.pid):
-        time.sleep(0.01)
-    return time.perf_counter() - begun
+    try:
+        while process.poll() is None and not any(folder.rglob("*.parquet")):
+            time.sleep(0.02)
+        begun = time.perf_counter()
+        os.killpg(process.pid, signal.SIGINT)
+        if process.wait() != 130:
+            raise RuntimeError(
+                f"vbmle run ended with exit code {process.returncode} on an interrupt, not with 130"
+            )
+        while _has_processes(process.pid):
+            time.sleep(0.01)
+        return time.perf_counter() - begun
+    finally:
+        if _has_processes(process.pid):
+            os.killpg(process.pid, signal.SIGKILL)
 
 
 def _has_processes(group: int) -> bool:
