@@ -154,7 +154,7 @@ def test_a_family_of_experiments_shares_its_place():
     assert texts.family("study-river") == texts.family("study-network") == "study"
     assert texts.family("league (3,2)") == "league"
     assert (texts.family("mine-own"), texts.of("mine-own").title) == ("mine-own", "mine-own")
-    order = sorted(["zebra", "study-river", "paper", "ant"], key=texts.place)
+    order = sorted(["zebra", "study-river", "paper", "ant"], key=texts.sorting_key)
     assert order == ["paper", "study-river", "ant", "zebra"]
     losses: Losses = {("S = 5", "a"): [1.0, 2.0]}
     both = section.build([made_up(losses, name="cost-states"), made_up(losses, name="cost-actions")])

@@ -27,7 +27,7 @@ def write(folder: Path, pictures: bool = True, jobs: int = 1) -> Path:
         who_wins,
     )
 
-    found = sorted(load(folder), key=lambda results: texts.place(results.experiment.name))
+    found = sorted(load(folder), key=lambda results: texts.sorting_key(results.experiment.name))
     looks = styles.assign(agent for results in found for agent in results.experiment.agents)
     families = groupby(found, lambda results: texts.family(results.experiment.name))
     sections = [section.build(list(family)) for _, family in families]

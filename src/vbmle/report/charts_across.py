@@ -139,8 +139,8 @@ def improvement(worlds: Sequence[WorldRuns], name: str) -> Chart | None:
             found = likelier(both, first, other)
             ends = np.array([found.low]), np.array([found.high])
             parts = {world.label: np.array([likelier([world], first, other).value]) for world in both}
-            place = np.array([found.value]), np.array([0.0])
-            rows.append(Series(other, f"than {other}", *place, *ends, parts=parts))
+            point = np.array([found.value]), np.array([0.0])
+            rows.append(Series(other, f"than {other}", *point, *ends, parts=parts))
     if not rows:
         return None
     title = f"P({first} loses less)"

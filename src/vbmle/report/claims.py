@@ -17,7 +17,7 @@ from vbmle.report.verdicts import Verdict
 MARKS = {"difference": 0.0, "ratio": 1.0, "exponent": verdicts.THEOREM_T}
 """What an estimate is compared with, by the column it stands in."""
 
-SHOWN = ("optimistic_loss", "inverse_gaps", "likely_loss")
+MEASURES_SHOWN = ("optimistic_loss", "inverse_gaps", "likely_loss")
 """The measures of a world that are drawn."""
 
 
@@ -53,10 +53,10 @@ def _forest(verdict: Verdict) -> Chart | None:
         numbers = np.array([np.nan if value is None else float(value) for value in values])
         if np.isfinite(numbers).all():
             who = [str(row[key]) for key in ("world", "rival", "agent", "UCLK's", "in") if key in row]
-            place, low, high = numbers[:, None]
+            value, low, high = numbers[:, None]
             agent = str(row.get("rival", row.get("agent", "")))
             rows.append(
-                Series(agent, ", ".join(who), place, np.zeros(1), low, high, worlds=[str(row["world"])])
+                Series(agent, ", ".join(who), value, np.zeros(1), low, high, worlds=[str(row["world"])])
             )
     if not rows:
         return None
@@ -84,7 +84,7 @@ def _decides(folder: Path, results: Sequence[Results]) -> Card | None:
             y_scale="symlog",
             world=one.label,
         )
-        for name in SHOWN
+        for name in MEASURES_SHOWN
         if np.isfinite(one.measures[name]).any()
     ]
     note = f"A dot is one of the {one.count} worlds at {one.label}."

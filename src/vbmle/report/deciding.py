@@ -39,7 +39,7 @@ MEASURES = {
 }
 """By name: what an axis or a sentence calls it."""
 
-FEWEST = 10
+FEWEST_SHARED_WORLDS = 10
 """Worlds below which nothing is said."""
 
 NORMAL = 1.959963984540054
@@ -76,7 +76,7 @@ def _worlds(world: WorldRuns, rows: world_measures.ByWorld) -> Worlds | None:
     shared = (
         np.array(sorted(measured.intersection(*met)), dtype=np.int64) if met else np.zeros(0, dtype=np.int64)
     )
-    if len(shared) < FEWEST:
+    if len(shared) < FEWEST_SHARED_WORLDS:
         return None
     table = {name: np.array([rows[world.label, int(t)][name] for t in shared]) for name in MEASURES}
     return Worlds(world.label, table, {agent: world.agents[agent].at(shared) for agent in agents})

@@ -56,10 +56,10 @@ def draw(chart: Chart, styles: Styles) -> Figure:
     names = dict.fromkeys(line.name for p in panels for line in p.series if p.form in LEGENDS)
     below = _legend_height(len(names), width)
     figure = Figure(figsize=(width, down * tallest + below), layout="constrained")
-    places = figure.subplots(down, across, squeeze=False).ravel()
-    for axes, panel in zip(places, panels, strict=False):
+    all_axes = figure.subplots(down, across, squeeze=False).ravel()
+    for axes, panel in zip(all_axes, panels, strict=False):
         _panel(axes, panel, styles)
-    for axes in places[len(panels) :]:
+    for axes in all_axes[len(panels) :]:
         axes.set_visible(False)
     _legend(figure)
     return figure
@@ -178,10 +178,10 @@ def _matrix(axes: Axes, panel: Panel) -> None:
     rows, columns = _sides(panel)
     turned = len(rows) != len(panel.series) or rows is panel.series[0].worlds
     for number, line in enumerate(panel.series):
-        for place, ratio in enumerate(line.y):
+        for other, ratio in enumerate(line.y):
             if np.isfinite(ratio):
-                at = (number, place) if turned else (place, number)
-                _square(axes, at, float(ratio), line.sure is not None and bool(line.sure[place]))
+                at = (number, other) if turned else (other, number)
+                _square(axes, at, float(ratio), line.sure is not None and bool(line.sure[other]))
     axes.set_xticks(range(len(columns)), columns, rotation=40, ha="left", fontsize=8)
     axes.xaxis.tick_top()
     axes.set_yticks(range(len(rows)), rows, fontsize=9)
@@ -269,13 +269,13 @@ def _strip(axes: Axes, line: Series, style: Style, number: int) -> None:
 
 def _forest(axes: Axes, line: Series, style: Style, number: int) -> None:
     """What is faint is drawn hollow, a little above what is not."""
-    place = number - 0.17 if line.faint else number
+    height = number - 0.17 if line.faint else number
     if line.low is not None and line.high is not None:
         axes.plot(
-            [line.low[0], line.high[0]], [place] * 2, color=style.color, linewidth=1.2 if line.faint else 2
+            [line.low[0], line.high[0]], [height] * 2, color=style.color, linewidth=1.2 if line.faint else 2
         )
     fill = "white" if line.faint else style.color
-    axes.plot(line.x, [place], style.symbol, color=style.color, markerfacecolor=fill, markersize=6)
+    axes.plot(line.x, [height], style.symbol, color=style.color, markerfacecolor=fill, markersize=6)
 
 
 def _scales(axes: Axes, panel: Panel) -> None:

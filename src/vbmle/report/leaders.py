@@ -13,7 +13,7 @@ from vbmle.report import statistics
 from vbmle.report.statistics import Interval
 from vbmle.report.world_runs import WorldRuns
 
-ENOUGH = 50
+TRIALS_TO_BE_PLACED = 50
 """Trials that an agent is judged by at least, or half of the most that any agent has if that is less."""
 
 
@@ -47,7 +47,11 @@ def places(world: WorldRuns) -> dict[str, Place]:
     if not playing:
         return {}
     most = max(len(runs.trials) for runs in playing.values())
-    agents = {label: runs for label, runs in playing.items() if len(runs.trials) >= min(ENOUGH, most / 2.0)}
+    agents = {
+        label: runs
+        for label, runs in playing.items()
+        if len(runs.trials) >= min(TRIALS_TO_BE_PLACED, most / 2.0)
+    }
     means = _means(world, list(agents))
     leader = min(means, key=means.__getitem__)
     floor = max(FLOOR * world.scale, np.finfo(float).tiny)

@@ -226,14 +226,14 @@ def _data(charts: Sequence[Chart], styles: Mapping[str, Style], points: int) -> 
 
 
 def _panel_data(kind: str, panel: Panel, points: int) -> dict[str, Any]:
-    places: list[list[float | None]] = []
+    axes: list[list[float | None]] = []
     series = []
     for line in panel.series:
         shown = thin(len(line.x), points) if panel.form == "lines" else np.arange(len(line.x))
         x = _numbers(line.x[shown])
-        if x not in places:
-            places.append(x)
-        entry: dict[str, Any] = {"agent": line.agent, "name": line.name, "x": places.index(x)}
+        if x not in axes:
+            axes.append(x)
+        entry: dict[str, Any] = {"agent": line.agent, "name": line.name, "x": axes.index(x)}
         for name in ("y", "low", "high", "median"):
             values = getattr(line, name)
             if values is not None and np.isfinite(values).any():
@@ -250,7 +250,7 @@ def _panel_data(kind: str, panel: Panel, points: int) -> dict[str, Any]:
             "xRange": panel.x_range,
             "yScale": panel.y_scale,
             "mark": panel.mark,
-            "xs": places,
+            "xs": axes,
             "series": series,
         },
     }

@@ -32,13 +32,13 @@ class Section:
     results: Sequence[Results]
     worlds: Sequence[WorldRuns]
     cards: Sequence[Card]
-    places: Mapping[tuple[int, str], int] = field(default_factory=dict)
-    """Where the row of a world (by its place) and agent is in the table of regret."""
+    table_rows: Mapping[tuple[int, str], int] = field(default_factory=dict)
+    """Where the row of a world (by its number) and agent is in the table of regret."""
 
     def row(self, world: WorldRuns, agent: str) -> str:
         """The address of the numbers of one agent in one world."""
-        place = next(number for number, other in enumerate(self.worlds) if other is world)
-        return f"{self.key}-{self.places[place, agent]}"
+        number = next(number for number, other in enumerate(self.worlds) if other is world)
+        return f"{self.key}-{self.table_rows[number, agent]}"
 
     @property
     def charts(self) -> list[Chart]:
@@ -63,17 +63,17 @@ def build(results: Sequence[Results]) -> Section:
     if not worlds:
         return Section(key, text, results, worlds, [Card(key, text.title, "No trial is complete yet.", None)])
     listed = _tables(key, worlds, text, results)
-    places = _places(worlds)
-    return Section(key, text, results, worlds, _cards(key, text, worlds, listed), places)
+    table_rows = _table_rows(worlds)
+    return Section(key, text, results, worlds, _cards(key, text, worlds, listed), table_rows)
 
 
 def _titled(text: Text, title: str) -> Text:
     return Text(title, text.question, text.lead, text.cards, text.parameter, text.first, title, text.groups)
 
 
-def _places(worlds: Sequence[WorldRuns]) -> dict[tuple[int, str], int]:
+def _table_rows(worlds: Sequence[WorldRuns]) -> dict[tuple[int, str], int]:
     rows = [
-        (place, str(row["agent"])) for place, world in enumerate(worlds) for row in tables.labels([world])
+        (number, str(row["agent"])) for number, world in enumerate(worlds) for row in tables.labels([world])
     ]
     return {key: number for number, key in enumerate(rows)}
 

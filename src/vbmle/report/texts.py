@@ -195,7 +195,7 @@ def of(name: str) -> Text:
     return TEXTS.get(family(name), Text(name))
 
 
-def place(name: str) -> tuple[int, str]:
+def sorting_key(name: str) -> tuple[int, str]:
     """Where the experiment stands on the page: a key to sort by."""
     order = list(TEXTS)
     found = family(name)

@@ -34,7 +34,7 @@ VBMLE, UCLK = "VBMLE", "UCLK"
 CLAIMED = ("(3,2)", "(5,4)")
 """Sizes at which the paper has both agents."""
 
-FEWEST = 20
+FEWEST_WORLDS = 20
 """Worlds behind an outcome: the paper's own number."""
 
 ORDER = 10.0
@@ -135,13 +135,13 @@ def _times(what: str, found: Mapping[str, Interval], rows: Sequence[Row]) -> lis
     """Ratios by world, each with its number of worlds; what they are ratios to is said once."""
     shown = [f"{_shown(ratio)} times" for ratio in found.values()]
     shown[0] += f" {what}"
-    places = [f" at {row['world']} ({row['worlds']} worlds)" for row in rows]
-    return [ratio + place for ratio, place in zip(shown, places, strict=True)]
+    at = [f" at {row['world']} ({row['worlds']} worlds)" for row in rows]
+    return [ratio + where for ratio, where in zip(shown, at, strict=True)]
 
 
 def _outcome(holds: Sequence[bool], fails: Sequence[bool], worlds: int) -> str:
-    """Open, whatever the intervals, from fewer than FEWEST worlds."""
-    if worlds < FEWEST:
+    """Open, whatever the intervals, from fewer than FEWEST_WORLDS worlds."""
+    if worlds < FEWEST_WORLDS:
         return OPEN
     return FAILS if any(fails) else HOLDS if holds and all(holds) else OPEN
 
