@@ -7,6 +7,7 @@ model alone, the building of each library's own model included.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,7 @@ from vbmle.planning.planner import DENSE_STATES, plan, plan_known
 SECTION = "large models"
 ACTIONS, DIMENSION, SUCCESSORS, DISCOUNT = 4, 20, 6, 0.9
 TOLERANCE = 1e-6
+BATCH = 2e-3  # seconds that a turn takes at least
 DENSE = (5, 15, 100, 1000)
 
 
@@ -203,13 +205,20 @@ def dense_planning(states: int, effort: Effort) -> list[Row]:
 
 
 def _in_turn(calls: Sequence[Callable[[], object]], repeats: int) -> list[float]:
-    """The median seconds of each, one after the other, again and again; the first round does not count."""
+    """The median seconds of each, one after the other, again and again; the first round does not count.
+
+    What takes less than BATCH is called several times in its turn, so that it is not charged for caches that the
+    others have filled.
+    """
     seconds: list[list[float]] = [[] for _ in calls]
+    times = [1] * len(calls)
     for _ in range(repeats + 1):
-        for call, kept in zip(calls, seconds, strict=True):
+        for number, call in enumerate(calls):
             begun = stopwatch.start()
-            call()
-            kept.append(stopwatch.since(begun))
+            for _ in range(times[number]):
+                call()
+            seconds[number].append(stopwatch.since(begun) / times[number])
+        times = [max(1, math.ceil(BATCH / max(min(kept), 1e-9))) for kept in seconds]
     return [median(kept[1:]) for kept in seconds]
 
 
