@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import vbmle
+from vbmle.agents.omle import LARGEST_ALPHA
 
 
 def watched(agent: vbmle.OMLE, world: vbmle.World, steps: int) -> int:
@@ -51,3 +52,13 @@ def test_it_gets_out_of_the_trap_that_holds_maximum_likelihood():
     world = vbmle.worlds.closed_loop_trap()
     regret = vbmle.simulate(vbmle.OMLE(world.mdp), world, 300, seed=3).regret
     assert regret[-1] == regret[-100]
+
+
+def test_the_multiplier_stays_within_its_limits_where_every_theta_fits():
+    """In a world whose radius excludes nothing, alpha would double in every step, and overflow after a thousand."""
+    world = vbmle.worlds.riverswim(length=6)
+    agent = vbmle.OMLE(world.mdp, radius_scale=1e6)
+    for _ in range(60):
+        agent.observe(0, 0, 0)
+        agent.act(0)
+    assert agent.snapshot()["alpha"] == LARGEST_ALPHA

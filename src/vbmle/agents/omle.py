@@ -145,7 +145,7 @@ class OMLE(ModelAgent):
 
     def _check(self, snapshot: Snapshot) -> None:
         super()._check(snapshot)
-        saved_checks.require_within("alpha", snapshot["alpha"], SMALLEST_ALPHA / 4.0, 4.0 * LARGEST_ALPHA)
+        saved_checks.require_within("alpha", snapshot["alpha"], SMALLEST_ALPHA, LARGEST_ALPHA)
 
     def _decide(self, state: int) -> None:
         objective = self._objective
@@ -164,7 +164,9 @@ class OMLE(ModelAgent):
             if fits != before:
                 break
         low = alpha if fits else 0.5 * alpha
-        self._alpha = self._bisect(low)
+        self._alpha = min(
+            max(self._bisect(low), SMALLEST_ALPHA), LARGEST_ALPHA
+        )  # else it doubles step by step
 
     def _bisect(self, low: float) -> float:
         """The largest alpha found to fit, between low and twice that."""
