@@ -17,7 +17,9 @@ from vbmle.experiments.spec_file import read
 from vbmle.experiments.store import Store
 from vbmle.experiments.suites import paper
 
-COMMAND = [sys.executable, "-c", "from vbmle.cli import app; app()"]
+# What a shell starts in the background ignores interrupts, and so does all that it starts, but for this.
+HEED = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+COMMAND = [sys.executable, "-c", f"{HEED}; from vbmle.cli import app; app()"]
 COMMANDS = sorted(
     command.name or getattr(command.callback, "__name__", "") for command in app.registered_commands
 )

@@ -48,7 +48,9 @@ def fresh() -> models.Model:
 
 
 def all_views(wrapper: Any) -> list[np.ndarray]:
-    found = [value for value in vars(wrapper).values() if isinstance(value, np.ndarray) and value.size]
+    """Arrays over memory of the core, not those that own theirs."""
+    held = [value for value in vars(wrapper).values() if isinstance(value, np.ndarray) and value.size]
+    found = [array for array in held if array.base is not None]
     return found + list(getattr(wrapper, "views", {}).values())
 
 

@@ -22,6 +22,8 @@ from vbmle.bench.walks import median
 
 SECTION = "waiting"
 COMMAND = [sys.executable, "-m", "vbmle"]
+HEED = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+"""For a process that heeds interrupts even where the bench is a shell's background job, which ignores them."""
 SPEC = """
 trials = {trials}
 horizon = 100
@@ -88,7 +90,8 @@ def _interrupted(folder: Path) -> float:
     folder.mkdir()
     spec = folder / "long.toml"
     spec.write_text(SPEC.format(trials=MANY), encoding="utf-8")
-    command = [*COMMAND, "run", str(spec), "--jobs", "2", "--out", str(folder)]
+    heedful = [sys.executable, "-c", f"{HEED}; from vbmle.__main__ import main; main()"]
+    command = [*heedful, "run", str(spec), "--jobs", "2", "--out", str(folder)]
     process = subprocess.Popen(
         command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
     )

@@ -37,10 +37,14 @@ def every_step(horizon: int) -> Ints:
     return _for_reading(np.arange(1, horizon + 1))
 
 
-@lru_cache
 def log_spaced(horizon: int) -> Ints:
     """Whole steps, about evenly spaced on a log scale, the first and the last among them; for reading."""
-    powers = np.arange(0.0, np.log10(horizon), 1.0 / PER_DECADE)
+    return _log_spaced(horizon, PER_DECADE)
+
+
+@lru_cache
+def _log_spaced(horizon: int, per_decade: int) -> Ints:
+    powers = np.arange(0.0, np.log10(horizon), 1.0 / per_decade)
     return _for_reading(np.unique(np.append(np.round(10.0**powers).astype(np.int64), [1, horizon])))
 
 

@@ -50,7 +50,7 @@ def measures(world: World) -> Measures:
 def run(
     experiment: Experiment, folder: Path, workers: Workers, watcher: Watcher, most: Mapping[str, int]
 ) -> list[Failure]:
-    """Measure the worlds that have records, at most so many of each label; returns what failed."""
+    """Measure the worlds that have records, at most so many of each label and none of others; returns what failed."""
     known, failures = read(folder, code_version()), []
     waiting = [trial for trial in _drawn(experiment, folder, most) if (trial.world, trial.index) not in known]
     if waiting:
@@ -81,7 +81,7 @@ def _drawn(experiment: Experiment, folder: Path, most: Mapping[str, int]) -> Ite
     """One trial for each world that was drawn and has a record of the first agent."""
     store, agent = Store(folder, experiment), next(iter(experiment.agents))
     for trial in experiment.all_trials():
-        if trial.agent == agent and trial.index < most[trial.world] and store.path(trial).exists():
+        if trial.agent == agent and trial.index < most.get(trial.world, 0) and store.path(trial).exists():
             yield trial
 
 
