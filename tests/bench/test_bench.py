@@ -30,6 +30,9 @@ from vbmle.bench import (
     tabular_steps,
     waiting,
 )
+from vbmle.bench import (
+    launch as launching,
+)
 from vbmle.bench.slsqp import Problem, Slsqp
 from vbmle.bench.speed_table import (
     MET,
@@ -44,7 +47,7 @@ from vbmle.bench.speed_table import (
 )
 from vbmle.bench.walks import STEPS_PER_TURN, FlooredWalk, Walk, take_turns
 from vbmle.common.threads import ONE_THREAD
-from vbmle.experiments import catalogue
+from vbmle.experiments import InputError, catalogue
 from vbmle.simulation import simulate
 from vbmle.worlds import hypercube, random_network, riverswim
 
@@ -363,3 +366,12 @@ def test_help_is_light():
     )
     assert done.returncode == 0, done.stderr
     assert "--quick" in done.stdout
+
+
+def test_a_package_to_compare_with_is_missed_before_anything_is_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(launching, "OTHERS", ("cvxpy", "no_such_package", "nor_this"))
+    with pytest.raises(InputError, match=r"the bench needs no_such_package, nor_this: .*make bench"):
+        launching.launch(tmp_path / "bench", quick=True)
+    assert not (tmp_path / "bench").exists()
