@@ -51,7 +51,8 @@ dimension = 3
 """
 TRIALS = 2 * 10
 PATIENCE = 300.0  # seconds, against hanging only
-RUN = "from vbmle.cli import app; app()"
+# What a shell starts in the background ignores interrupts, and so does all that it starts, but for this.
+RUN = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from vbmle.cli import app; app()"
 
 
 def start(*arguments: object, code: str = RUN, **extra: Any) -> subprocess.Popen[str]:
