@@ -58,17 +58,18 @@ def test_processes_that_save_to_one_path_never_fail_or_tear(tmp_path: Path) -> N
 
 
 @pytest.mark.skipif(os.name != "posix", reason="processes are asked after by signals")
-def test_what_a_killed_writer_left_is_cleaned_up(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["one.txt", "trial-0001.parquet", "a-b-3.c-4"])
+def test_what_a_killed_writer_left_is_cleaned_up(tmp_path: Path, name: str) -> None:
     code = (
         "import os, sys; from pathlib import Path; from vbmle.common.files import whole_or_absent\n"
         "with whole_or_absent(Path(sys.argv[1])) as aside:\n"
         "    aside.write_text('half')\n"
         "    os.kill(os.getpid(), 9)"
     )
-    path = tmp_path / "one.txt"
+    path = tmp_path / name
     subprocess.run([sys.executable, "-c", code, str(path)], timeout=LIMIT, check=False)
-    assert len(list(tmp_path.glob(".one.txt.*.part"))) == 1
-    other = tmp_path / ".one.txt.00000000-1-1.part"  # of another machine
+    assert len(list(tmp_path.glob(f".{name}.*.part"))) == 1
+    other = tmp_path / f".{name}.00000000-1-1.part"  # of another machine
     other.write_text("")
     with whole_or_absent(path) as aside:
         aside.write_text("whole")

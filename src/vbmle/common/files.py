@@ -44,8 +44,13 @@ UNREADABLE = (
 
 def path_aside(path: Path) -> Path:
     """Where this thread writes what is to become `path`: no other thread, process or machine has the same name."""
+    return path.with_name(f"{_start_aside(path)}{os.getpid()}-{get_ident()}.part")
+
+
+def _start_aside(path: Path) -> str:
+    """How the names of all temporary files for `path` begin that this machine makes; the process comes next."""
     machine = zlib.crc32(platform.node().encode())
-    return path.with_name(f".{path.name[:100]}.{machine:08x}-{os.getpid()}-{get_ident()}.part")
+    return f".{path.name[:100]}.{machine:08x}-"
 
 
 @contextmanager
@@ -71,7 +76,7 @@ def _to_disk(path: Path) -> None:
 
 def _remove_leftovers(path: Path) -> None:
     """Remove temporary files beside `path` that processes of this machine left when they ended."""
-    start = path_aside(path).name.split("-")[0] + "-"
+    start = _start_aside(path)
     try:
         left = [name for name in os.listdir(path.parent) if name.startswith(start) and name.endswith(".part")]
     except OSError:
