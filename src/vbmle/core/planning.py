@@ -175,9 +175,9 @@ class KnownPlan(NamedTuple):
 
 
 def plan_dense(P: Floats, reward: Floats, discount: float, tolerance: float) -> KnownPlan:
-    """For P (S, A, S) and reward (S, A), both contiguous doubles: the caller has seen to that."""
+    """For P (S, A, S) and reward (S, A), both contiguous."""
     states, actions = reward.shape
-    known = _Known(states, actions, discount, address(reward), address(P))
+    known = _Known(states, actions, discount, floats(reward), floats(P, states, actions, states))
     return _plan(known, states, actions, tolerance)
 
 
