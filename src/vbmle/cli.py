@@ -16,6 +16,7 @@ from vbmle.terminal import FAILED, OneLine, name_failures, say
 
 if TYPE_CHECKING:
     from vbmle.experiments.compute import Workers
+    from vbmle.experiments.recent import Recent
     from vbmle.experiments.spec import Experiment
 
 
@@ -70,6 +71,7 @@ def paper(
 ) -> None:
     """Run what the paper shows and what its reviewers asked for; ends in DIR/report.html. Run again to resume."""
     from vbmle.experiments import finished
+    from vbmle.experiments.recent import Recent
     from vbmle.experiments.suites.paper import experiments, measured
 
     if quick and thorough:
@@ -78,10 +80,11 @@ def paper(
     if _nothing_to_do(planned, out):
         _verdicts(out)
         return
-    failures = _records(planned, out, _home(jobs)) + _measured(
-        planned[0], measured(quick, thorough), out, jobs
-    )
-    _report(out, not quick, jobs)
+    with _home(jobs) as workers:
+        recent = Recent()
+        failures = _records(planned, out, workers, recent)
+        failures += _measured(planned[0], measured(quick, thorough), out, workers)
+        _report(out, not quick, workers, recent)
     _verdicts(out)
     name_failures(failures)
     finished.note(out, planned)
@@ -126,7 +129,7 @@ def study(
     audits = suite.audits(sizes)
     say(f"comparing {sum(audit.steps for audit in audits)} steps with the certified maximum")
     failures += suite.run_audits(audits, out, _processes(jobs))
-    _report(out, not quick, jobs)
+    _report(out, not quick, _home(jobs))
     print((page := write(out, audits)).read_text(encoding="utf-8"))
     say(f"see {page}")
     name_failures(failures)
@@ -146,7 +149,7 @@ def compare(
     failures = _records(suite.tuning(size), out / "tuning", _home(jobs))
     chosen = suite.choose(out / "tuning")
     failures += _records(suite.comparison(chosen, size), out, _home(jobs))
-    _report(out, not quick, jobs)
+    _report(out, not quick, _home(jobs))
     print((page := write(out, chosen)).read_text(encoding="utf-8"))
     say(f"see {page}")
     name_failures(failures)
@@ -167,7 +170,7 @@ def league(
     if trials is not None:
         size = size._replace(trials=trials)
     failures = _records(suite.experiments(size), out, _home(jobs))
-    _report(out, not quick, jobs)
+    _report(out, not quick, _home(jobs))
     try:
         page = write(out)
     except ValueError as error:  # every trial of some agent failed
@@ -324,26 +327,28 @@ def _cluster(address: str) -> Workers:
     return connect(address, say)
 
 
-def _records(experiments: Sequence[Experiment], out: Path, workers: Workers) -> list[str]:
+def _records(
+    experiments: Sequence[Experiment], out: Path, workers: Workers, recent: Recent | None = None
+) -> list[str]:
     """Run what is missing of each; returns what failed, one entry each."""
     from vbmle.experiments import progress
     from vbmle.experiments.run import Stopped, run_all
 
     try:
         with progress.watch() as watcher:
-            summaries = run_all(experiments, out, workers, watcher)
+            summaries = run_all(experiments, out, workers, watcher, recent)
     except Stopped as error:
         say(f"vbmle: {error}")
         raise typer.Exit(FAILED) from None
     return [str(failure) for summary in summaries for failure in summary.failures]
 
 
-def _measured(experiment: Experiment, most: Mapping[str, int], out: Path, jobs: int | None) -> list[str]:
+def _measured(experiment: Experiment, most: Mapping[str, int], out: Path, workers: Workers) -> list[str]:
     """Measure the worlds that an experiment drew, so many of each; returns what failed, one entry each."""
     from vbmle.experiments import progress, world_measures
 
     with progress.watch() as watcher:
-        failures = world_measures.run(experiment, out, _home(jobs), watcher, most)
+        failures = world_measures.run(experiment, out, workers, watcher, most)
     return [str(failure) for failure in failures]
 
 
@@ -355,11 +360,13 @@ def _verdicts(folder: Path) -> None:
         print(line)
 
 
-def _report(folder: Path, pictures: bool = True, jobs: int | None = None) -> None:
+def _report(
+    folder: Path, pictures: bool = True, workers: Workers | None = None, recent: Recent | None = None
+) -> None:
     from vbmle.report import write
 
     try:
-        page = write(folder, pictures, _processes(jobs))
+        page = write(folder, pictures, workers or _home(None), recent)
     except OSError as error:
         say(f"vbmle: cannot write the report in {folder} ({error.strerror or error}); the records are kept")
         raise typer.Exit(FAILED) from None

@@ -63,7 +63,7 @@ def ends_at_once() -> Iterator[None]:
 
 
 class Workers:
-    """A pool that is opened again when it breaks, and whose processes are gone when the block is left.
+    """A pool that is opened again when it breaks, and whose processes are gone when the (outermost) block is left.
 
     `open_pool` makes the executor; by default a pool of `jobs` processes, one BLAS thread each.
     """
@@ -71,8 +71,17 @@ class Workers:
     def __init__(self, jobs: int, open_pool: Callable[[], Executor] | None = None) -> None:
         self.jobs = jobs
         self._open_pool = open_pool or (lambda: _process_pool(jobs))
+        self._blocks = 0
+
+    @property
+    def is_open(self) -> bool:
+        """Whether there is a pool: within a block."""
+        return self._blocks > 0
 
     def __enter__(self) -> Self:
+        self._blocks += 1
+        if self._blocks > 1:
+            return self
         self._environment = {name: os.environ.get(name) for name in ONE_THREAD}
         os.environ.update(ONE_THREAD)  # processes read it when they start
         self._bystanders = set(multiprocessing.active_children())
@@ -82,6 +91,9 @@ class Workers:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._blocks -= 1
+        if self._blocks:
+            return
         if kind is not None:
             self._kill()
         self._pool.shutdown(wait=kind is None, cancel_futures=True)
@@ -120,6 +132,13 @@ class Workers:
                     return
         for task in suspects:
             yield task, self._alone(function, task)
+
+    def start(self, function: Callable[[Task], Result], task: Task) -> Future[Result] | None:
+        """Hand over one task, to be waited for by `wait_for`; None if the pool turned out to be broken."""
+        try:
+            return self._hand_over(function, task)
+        except BrokenExecutor:
+            return None
 
     def _submit(
         self,
@@ -175,6 +194,14 @@ def _finished(running: Iterable[Future[Result]]) -> set[Future[Result]]:
     while running and not finished:
         finished, _ = wait(running, timeout=NAP, return_when=FIRST_COMPLETED)
     return finished
+
+
+def wait_for(futures: Iterable[Future[Result]]) -> list[Future[Result]]:
+    """Wait until all are done, in naps as well; returns them."""
+    waiting = list(futures)
+    while not all(future.done() for future in waiting):
+        wait(waiting, timeout=NAP)
+    return waiting
 
 
 def _process_pool(jobs: int) -> ProcessPoolExecutor:

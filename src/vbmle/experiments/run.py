@@ -15,6 +15,7 @@ from typing import Protocol, TypeVar
 from vbmle.common.files import alone_in
 from vbmle.experiments import InputError, playing, rounds
 from vbmle.experiments.compute import Lost, PoolGone, Workers
+from vbmle.experiments.recent import Recent
 from vbmle.experiments.resume_key import code_version
 from vbmle.experiments.rounds import Round
 from vbmle.experiments.spec import Experiment, Trial
@@ -70,30 +71,33 @@ def run(experiment: Experiment, folder: Path, jobs: int, watcher: Watcher) -> Su
 
 
 def run_all(
-    experiments: Sequence[Experiment], folder: Path, workers: Workers, watcher: Watcher
+    experiments: Sequence[Experiment],
+    folder: Path,
+    workers: Workers,
+    watcher: Watcher,
+    recent: Recent | None = None,
 ) -> list[Summary]:
-    """Run what is missing of each, one after the other, by the same workers; records go to `folder`."""
+    """Run what is missing of each, one after the other, by the same workers; records go to `folder` and `recent`."""
     try:
         with alone_in(folder / "records") as alone:
             if not alone:
                 raise InputError(
                     f"--out {folder}: another run is writing there; wait for it, or choose another folder"
                 )
-            work = [_open(experiment, folder, watcher) for experiment in experiments]
+            work = [_open(Store(folder, experiment, recent=recent), watcher) for experiment in experiments]
             with workers:
                 return [_complete(store, trials, workers, watcher) for store, trials in work]
     except (FileExistsError, NotADirectoryError, PermissionError) as error:
         raise InputError(f"--out {folder}: cannot write there ({error.strerror})") from None
 
 
-def _open(experiment: Experiment, folder: Path, watcher: Watcher) -> tuple[Store, list[Trial]]:
+def _open(store: Store, watcher: Watcher) -> tuple[Store, list[Trial]]:
     """Where the records go, and the trials that have none."""
-    store = Store(folder, experiment)
     store.begin()
     try:
         trials, lines = store.missing()
     except OSError as error:
-        raise Stopped(f"cannot set records aside in {folder} ({error.strerror or error})") from None
+        raise Stopped(f"cannot set records aside in {store.folder} ({error.strerror or error})") from None
     for line in lines:
         watcher.say(line)
     return store, trials

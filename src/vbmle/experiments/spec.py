@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from functools import lru_cache
 from typing import Any, Literal
 
 import msgspec
@@ -187,6 +188,7 @@ class Trial(msgspec.Struct, frozen=True):
         return _digest([code, about, self.seeds()])[:16]
 
 
+@lru_cache(maxsize=64, typed=True)
 def seed(*key: str | int) -> int:
     """A seed in 0 .. 2^63 - 1 that belongs to this key, on every machine, at any time."""
     entropy = int(_digest(list(key)), 16)

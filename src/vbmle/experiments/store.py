@@ -17,7 +17,7 @@ import os
 import platform
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,7 @@ import polars as pl
 from vbmle.common.files import field, whole_or_absent
 from vbmle.common.validation import Floats, Ints
 from vbmle.experiments import InputError
+from vbmle.experiments.recent import Recent
 from vbmle.experiments.resume_key import code_version, version_of
 from vbmle.experiments.spec import Experiment, Trial, folder_name
 
@@ -98,21 +99,28 @@ class Results:
 
 
 class Store:
-    """The records of one experiment in a folder."""
+    """The records of one experiment in a folder; those in `recent` are not read again."""
 
-    def __init__(self, folder: Path, experiment: Experiment, code: str | None = None) -> None:
+    def __init__(
+        self, folder: Path, experiment: Experiment, code: str | None = None, recent: Recent | None = None
+    ) -> None:
         self.folder = folder
         self.experiment = experiment
         self.code = code or code_version()
         self.home = folder / "records" / folder_name(experiment.name)
+        self._recent = recent
+        self._folders: dict[tuple[str, str], Path] = {}
 
     def path(self, trial: Trial) -> Path:
-        return (
-            self.home
-            / folder_name(trial.world)
-            / folder_name(trial.agent)
-            / f"trial-{trial.index:04d}.parquet"
-        )
+        key = trial.world, trial.agent
+        if key not in self._folders:
+            self._folders[key] = self.home / folder_name(trial.world) / folder_name(trial.agent)
+        return self._folders[key] / f"trial-{trial.index:04d}.parquet"
+
+    @cached_property
+    def _digest(self) -> str:
+        """Of the spec, which thousands of records name."""
+        return self.experiment.digest()
 
     def begin(self) -> None:
         """Write down what is about to be run."""
@@ -134,7 +142,7 @@ class Store:
         trial, path = record.trial, self.path(record.trial)
         meta = {
             "format": FORMAT,
-            "spec": self.experiment.digest(),
+            "spec": self._digest,
             "code": self.code,
             "fingerprint": trial.fingerprint(self.code),
             "trial": msgspec.to_builtins(trial),
@@ -150,10 +158,15 @@ class Store:
         frame.write_parquet(content, metadata={"vbmle": json.dumps(meta)})
         with whole_or_absent(path) as aside:
             aside.write_bytes(content.getvalue())
+        if self._recent is not None:
+            self._recent.add(path, self.code, record)
 
     def read(self, trial: Trial) -> Record:
         """The record of a trial; DamagedError, ForeignError or OldError if what is there is not it."""
         path = self.path(trial)
+        known = self._recent.get(path, self.code, trial) if self._recent else None
+        if known is not None:
+            return known
         try:
             meta = json.loads(pl.read_parquet_metadata(path)["vbmle"])
             form, fingerprint, checksum = meta["format"], meta["fingerprint"], meta["checksum"]
@@ -206,9 +219,10 @@ class Store:
         os.replace(path, target)
 
 
-def load(folder: Path) -> list[Results]:
-    """Every experiment that a folder holds."""
-    found = [_results(folder, note) for note in sorted((folder / "records").glob("*/experiment.json"))]
+def load(folder: Path, recent: Recent | None = None) -> list[Results]:
+    """Every experiment that a folder holds; records that this process wrote, in `recent`, are not read again."""
+    notes = sorted((folder / "records").glob("*/experiment.json"))
+    found = [_results(folder, note, recent) for note in notes]
     if not found:
         raise InputError(
             f"{folder}: there are no records (no {folder / 'records' / '*' / 'experiment.json'})"
@@ -216,18 +230,19 @@ def load(folder: Path) -> list[Results]:
     return found
 
 
-def _results(folder: Path, path: Path) -> Results:
+def _results(folder: Path, path: Path, recent: Recent | None) -> Results:
     try:
         note = json.loads(path.read_bytes())
         experiment = msgspec.convert(note["experiment"], Experiment)
-        store = Store(folder, experiment, field(note, "code", str))
+        store = Store(folder, experiment, field(note, "code", str), recent)
         facts = {str(name): str(value) for name, value in field(note, "about", dict).items()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise InputError(f"{path}: it does not describe an experiment ({error})") from None
     records, left_out, old = [], [], 0
     foreign = set(store.home.glob("*/*/trial-*.parquet"))
     for trial in experiment.all_trials():
-        if store.path(trial) in foreign:
+        file = store.path(trial)
+        if file in foreign:
             try:
                 records.append(store.read(trial))
             except OldError:
@@ -236,7 +251,7 @@ def _results(folder: Path, path: Path) -> Results:
                 continue
             except DamagedError as error:
                 left_out.append(str(error))
-            foreign.remove(store.path(trial))
+            foreign.remove(file)
     if old:
         left_out.append(f"records in {OLD}: {old}; run again to make them anew")
     if foreign:

@@ -110,7 +110,7 @@ def profile(worlds: Sequence[WorldRuns], name: str) -> Chart | None:
             scales = [world.scale for world in worlds]
             share, low, high = comparisons.profile(lost, scales, TAUS)
             parts = {
-                world.label: comparisons.profile([values], [scale], TAUS)[0]
+                world.label: comparisons.share_kept(values, scale, TAUS)
                 for world, values, scale in zip(worlds, lost, scales, strict=True)
             }
             series.append(Series(agent, agent, TAUS, share, low, high, parts=parts))
@@ -138,7 +138,10 @@ def improvement(worlds: Sequence[WorldRuns], name: str) -> Chart | None:
         if both:
             found = likelier(both, first, other)
             ends = np.array([found.low]), np.array([found.high])
-            parts = {world.label: np.array([likelier([world], first, other).value]) for world in both}
+            parts = {
+                world.label: np.array([comparisons.share_improved(*world.paired(first, other))])
+                for world in both
+            }
             point = np.array([found.value]), np.array([0.0])
             rows.append(Series(other, f"than {other}", *point, *ends, parts=parts))
     if not rows:

@@ -30,12 +30,21 @@ SHARES = 1_000
 
 def improvement(ours: Sequence[Floats], theirs: Sequence[Floats]) -> Interval:
     """The probability that we lose less in the same world with the same luck; a tie counts half."""
-    gaps = [one - two for one, two in zip(ours, theirs, strict=True)]
-    less = np.array([np.sum(gap < -SAME_REGRET) for gap in gaps], dtype=float)
-    more = np.array([np.sum(gap > SAME_REGRET) for gap in gaps], dtype=float)
-    ties = np.array([len(gap) for gap in gaps]) - less - more
-    value, low, high = _shares(less[:, None], ties[:, None], more[:, None])
+    value, low, high = _shares(*_outcomes(ours, theirs))
     return Interval(float(value[0]), float(low[0]), float(high[0]))
+
+
+def share_improved(ours: Floats, theirs: Floats) -> float:
+    """The same of one world, without its interval."""
+    return float(_share(*_outcomes([ours], [theirs]))[0])
+
+
+def _outcomes(ours: Sequence[Floats], theirs: Sequence[Floats]) -> tuple[Floats, Floats, Floats]:
+    """By world: in how many trials we lost less, the same, and more."""
+    gaps = [one - two for one, two in zip(ours, theirs, strict=True)]
+    less = np.array([[np.sum(gap < -SAME_REGRET)] for gap in gaps], dtype=float)
+    more = np.array([[np.sum(gap > SAME_REGRET)] for gap in gaps], dtype=float)
+    return less, np.array([[len(gap)] for gap in gaps]) - less - more, more
 
 
 def profile(lost: Sequence[Floats], scales: Sequence[float], taus: Floats) -> tuple[Floats, Floats, Floats]:
@@ -43,15 +52,19 @@ def profile(lost: Sequence[Floats], scales: Sequence[float], taus: Floats) -> tu
 
     A world whose scale is 0 (nobody lost anything there) counts as kept to by everyone.
     """
-    below = np.array(
-        [
-            (values[:, None] <= np.maximum(taus * scale, SAME_REGRET)).sum(axis=0)
-            for values, scale in zip(lost, scales, strict=True)
-        ],
-        dtype=float,
-    )
+    below = np.array([_kept(*world, taus) for world in zip(lost, scales, strict=True)], dtype=float)
     counts = np.array([[len(values)] for values in lost])
     return _shares(below, np.zeros_like(below), counts - below)
+
+
+def share_kept(values: Floats, scale: float, taus: Floats) -> Floats:
+    """The same of one world, without its interval."""
+    return np.asarray(_kept(values, scale, taus) / len(values))
+
+
+def _kept(values: Floats, scale: float, taus: Floats) -> Floats:
+    """In how many trials of a world the regret was at most each tau times its scale."""
+    return np.asarray((values[:, None] <= np.maximum(taus * scale, SAME_REGRET)).sum(axis=0))
 
 
 def _shares(yes: Floats, half: Floats, no: Floats) -> tuple[Floats, Floats, Floats]:
@@ -72,8 +85,13 @@ def _shares(yes: Floats, half: Floats, no: Floats) -> tuple[Floats, Floats, Floa
     ]
     shares = ((draws[0] + 0.5 * draws[1]) / (draws[0] + draws[1] + draws[2])).mean(axis=1)
     low, high = np.quantile(shares, [(1.0 - LEVEL) / 2.0, (1.0 + LEVEL) / 2.0], axis=0)
-    value = ((yes + 0.5 * half) / total).mean(axis=0)
+    value = _share(yes, half, no)
     return value, np.minimum(low, value), np.maximum(high, value)
+
+
+def _share(yes: Floats, half: Floats, no: Floats) -> Floats:
+    """The mean over worlds of (yes + half/2) / n."""
+    return np.asarray(((yes + 0.5 * half) / (yes + half + no)).mean(axis=0))
 
 
 # Growth

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
-from operator import call
 from pathlib import Path
 
-from vbmle.experiments.compute import Lost, Workers
 from vbmle.report import figures, latex, table_pictures, tables
 from vbmle.report.cards import Table
 from vbmle.report.charts import Chart
+from vbmle.report.drawing import Drawing
 from vbmle.report.page import WORDS
 from vbmle.report.styles import Style
 from vbmle.report.tables import Row
-
-SHARE = 12
-"""Pictures that a process of its own is worth: it takes two seconds to start."""
 
 
 def write(
@@ -24,36 +20,24 @@ def write(
     listed: Sequence[Table],
     folder: Path,
     styles: Mapping[str, Style],
-    jobs: int = 1,
+    drawing: Drawing | None = None,
 ) -> None:
-    """Write every chart into DIR/figures and every table into DIR/tables; PDF and PNG by `jobs` processes, 0: none."""
+    """Write every chart into DIR/figures and every table into DIR/tables; PDF and PNG are left to `drawing`, if any."""
     for name in ("figures", "tables"):
         (folder / name).mkdir(parents=True, exist_ok=True)
-    pictures: list[Callable[[], None]] = []
     for chart in charts:
         base = folder / "figures" / chart.stem
+        if drawing is not None:
+            drawing.add(partial(figures.write, chart, folder / "figures", styles))
         tables.write(numbers(chart), base.with_name(f"{chart.stem}.csv"))
         base.with_name(f"{chart.stem}.tex").write_text(latex.figure(chart.stem, chart.caption), "utf-8")
-        pictures.append(partial(figures.write, chart, folder / "figures", styles))
     for table in listed:
         base = folder / "tables" / table.stem
+        if drawing is not None:
+            drawing.add(partial(table_pictures.write, table.shown, table.headings, WORDS, base))
         tables.write(table.rows, base.with_name(f"{table.stem}.csv"))
         content = latex.table(table.shown, table.headings, WORDS, table.caption, table.stem)
         base.with_name(f"{table.stem}.tex").write_text(content, "utf-8")
-        pictures.append(partial(table_pictures.write, table.shown, table.headings, WORDS, base))
-    if jobs:
-        _draw(pictures, min(jobs, len(pictures) // SHARE))
-
-
-def _draw(pictures: Sequence[Callable[[], None]], jobs: int) -> None:
-    """Draw them all, in other processes if there are enough; what one of those failed to draw is drawn here."""
-    if jobs < 2:
-        left = list(pictures)
-    else:
-        with Workers(jobs) as workers:
-            left = [task for task, result in workers.results(call, pictures) if isinstance(result, Lost)]
-    for picture in left:
-        picture()
 
 
 def numbers(chart: Chart) -> list[Row]:

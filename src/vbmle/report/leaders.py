@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -41,8 +42,20 @@ class Place:
         return not self.leads and self.behind.low > 0.0
 
 
+_PLACES: WeakKeyDictionary[WorldRuns, dict[str, Place]] = WeakKeyDictionary()
+
+
 def places(world: WorldRuns) -> dict[str, Place]:
-    """Every agent with enough trials but those that only serve as a measure, in the order of the experiment."""
+    """Every agent with enough trials but those that only serve as a measure, in the order of the experiment.
+
+    Found once for each world, however often it is asked.
+    """
+    if world not in _PLACES:
+        _PLACES[world] = _places(world)
+    return dict(_PLACES[world])
+
+
+def _places(world: WorldRuns) -> dict[str, Place]:
     playing = {label: runs for label, runs in world.agents.items() if label not in world.references}
     if not playing:
         return {}
