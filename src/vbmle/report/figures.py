@@ -39,8 +39,10 @@ Styles = Mapping[str, Style]
 def write(chart: Chart, folder: Path, styles: Styles) -> None:
     """Draw a chart into a folder."""
     figure = draw(chart, styles)
-    figure.draw_without_rendering()  # laid out once, not once more for each format
-    figure.set_layout_engine(None)
+    layout = figure.get_layout_engine()
+    if layout is not None:
+        layout.execute(figure)  # laid out once, not once more for each format
+        figure.set_layout_engine(None)
     figure.savefig(folder / f"{chart.stem}.png", dpi=DPI)
     figure.savefig(folder / f"{chart.stem}.pdf", metadata={"CreationDate": None})
 
