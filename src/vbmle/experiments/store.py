@@ -25,6 +25,7 @@ import msgspec
 import numpy as np
 import polars as pl
 
+from vbmle.common import parquet
 from vbmle.common.files import field, whole_or_absent
 from vbmle.common.validation import Floats, Ints
 from vbmle.experiments import InputError
@@ -168,11 +169,10 @@ class Store:
         if known is not None:
             return known
         try:
-            meta = json.loads(pl.read_parquet_metadata(path)["vbmle"])
+            frame, noted = parquet.read(path)
+            meta = json.loads(noted["vbmle"])
             form, fingerprint, checksum = meta["format"], meta["fingerprint"], meta["checksum"]
             facts = _facts(meta["facts"])
-            # Read whole before it is parsed: a file that shrinks meanwhile must not be mapped.
-            frame = pl.read_parquet(path, memory_map=False)
             columns = {name: _numbers(frame[name]) for name in frame.columns if name != "step"}
             steps = _numbers(frame["step"])
             found = _checksum(steps, columns, facts)

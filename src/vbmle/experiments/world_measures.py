@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from vbmle.common import parquet
 from vbmle.common.files import whole_or_absent
 from vbmle.experiments import playing
 from vbmle.experiments.compute import Lost, Workers
@@ -100,7 +101,7 @@ def write(folder: Path, known: ByWorld) -> None:
 def read(folder: Path, code: str | None = None) -> ByWorld:
     """What is kept, of one version of the code where it is named; nothing where nothing can be read."""
     try:
-        table = pl.read_parquet(folder / FILE, memory_map=False)
+        table = parquet.read(folder / FILE).frame
         if code is not None:
             table = table.filter(pl.col("code") == code)
         kept: Sequence[dict[str, object]] = table.to_dicts()

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from vbmle.common import extras, validation
+from vbmle.common import extras, parquet, validation
 from vbmle.common.validation import Floats, Ints
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def _read_file(path: PathLike) -> Table:
 
     readers: dict[str, Any] = {
         ".csv": lambda: polars.read_csv(Path(path), infer_schema=False),
-        ".parquet": lambda: polars.read_parquet(Path(path)),
+        ".parquet": lambda: parquet.read(path).frame,
     }
     suffix = Path(path).suffix.lower()
     if suffix not in readers:
@@ -90,7 +90,7 @@ def _read_file(path: PathLike) -> Table:
         raise FileNotFoundError(f"there is no file {path}")
     try:
         return Table(str(path), readers[suffix]())
-    except (PolarsError, PanicException, OSError) as error:
+    except (PolarsError, PanicException, parquet.ParquetError, OSError) as error:
         first = (str(error).splitlines() or [type(error).__name__])[0]
         raise ValueError(f"{path} cannot be read as {suffix[1:]}: {first}") from error
 
