@@ -290,9 +290,11 @@ def _draw(name: str, path: Path) -> None:
 def _run(experiments: Sequence[Experiment], out: Path, workers: Workers, pictures: bool = True) -> None:
     """Run experiments, report them, and end with the code that says how it went."""
     from vbmle.experiments import finished
+    from vbmle.experiments.recent import Recent
 
-    failures = _records(experiments, out, workers)
-    _report(out, pictures)
+    recent = Recent()
+    failures = _records(experiments, out, workers, recent)
+    _report(out, pictures, recent=recent)
     name_failures(failures)
     finished.note(out, experiments)
 
