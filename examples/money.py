@@ -11,10 +11,16 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 import vbmle
-from vbmle.report.styles import BLUE, GREEN, INK, ORANGE, PINK, RED
+from vbmle.report import figures
+from vbmle.report.styles import assign
 
-COLOURS = (INK, RED, PINK, GREEN, BLUE, ORANGE)
-LINES = (":", "--", "-.", (0, (5, 1)), "-", "-")
+LOOKS_AS = {
+    "plan for the average model": "Random",
+    "certainty equivalence": "maximum likelihood",
+    "posterior sampling": "PSRL",
+}
+"""By what it is called here: the agent of the reports whose look it has."""
+
 NO_PICTURE = ""  # what stands for FILE.png where it is left out
 
 
@@ -52,14 +58,21 @@ def compare(world, step, trials, steps, path=None):
         error = f"{final.std(ddof=1) / trials**0.5:,.0f}" if trials > 1 else "-"
         print(f"{name:28}{final.mean():12,.0f}{error:>8}{np.mean(regret[name]):12,.0f}")
     if path:
-        figure = Figure(figsize=(7, 4), layout="constrained")
-        axes = figure.subplots()
-        for (name, curves), colour, line in zip(lost.items(), COLOURS, LINES, strict=True):
-            axes.plot(np.append(0.0, np.mean(curves, axis=0)), color=colour, linestyle=line, lw=2, label=name)
-        axes.set(xlabel=step, ylabel="euros lost against the best policy", title=f"mean of {runs}")
-        axes.xaxis.set_major_locator(MaxNLocator("auto", steps=[1, 2, 5, 10], integer=True))
-        axes.legend(frameon=False)
-        figure.savefig(path, dpi=130)
+        draw(lost, step, f"mean of {runs}", path)
+
+
+def draw(lost, step, title, path):
+    """Euros lost by agent, step by step, in the look of the reports."""
+    looks = assign(LOOKS_AS.get(name, name) for name in lost)
+    figure, (axes,) = figures.sheet(1, height=3.2)
+    for name, curves in lost.items():
+        look = looks[LOOKS_AS.get(name, name)]
+        mean = np.append(0.0, np.mean(curves, axis=0))
+        axes.plot(mean, color=look.color, linestyle=look.line, lw=2, label=name)
+    axes.set(xlabel=step, ylabel="euros lost against the best policy", title=title)
+    axes.xaxis.set_major_locator(MaxNLocator("auto", steps=[1, 2, 5, 10], integer=True))
+    axes.yaxis.set_major_formatter("{x:,.0f}")
+    figures.finish(figure, path)
 
 
 def counted(number, thing):

@@ -246,9 +246,9 @@ def draw_animation(simplex: Simplex, steps: int, path: Path) -> None:
         figure.suptitle(f"t = {t}", y=0.08, fontsize=11)
         return []
 
-    FuncAnimation(figure, frame, frames=[*times, *[times[-1]] * 4]).save(path, PillowWriter(fps=3), dpi=72)
+    FuncAnimation(figure, frame, frames=[*times, *[times[-1]] * 4]).save(path, PillowWriter(fps=3), dpi=110)
     frame(int(times[len(times) // 2]))
-    figure.savefig(path.with_suffix(".png"), dpi=90)
+    figure.savefig(path.with_suffix(".png"), dpi=figures.DPI)
     plt.close(figure)
 
 

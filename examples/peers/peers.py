@@ -29,6 +29,7 @@ import vbmle
 from vbmle.common.files import whole_or_absent
 from vbmle.experiments.compute import Lost, Workers
 from vbmle.gym import environment_name
+from vbmle.report import figures
 from vbmle.report.statistics import mean_band, mean_interval
 from vbmle.report.styles import BLUE, GREEN, INK, ORANGE, RED
 from vbmle.worlds import WORLDS
@@ -291,10 +292,8 @@ def mean(runs: Sequence[dict[str, Any]], field: str) -> float:
 
 def draw(records: dict[Task, dict[str, Any]], agents: Sequence[str], path: Path) -> None:
     """Loss over steps, a panel per world; logarithmic above `FLAT` of what the best policy earns."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(9.5, 7.2), layout="constrained")
-    for axes, world in zip(figure.subplots(2, 2).ravel(), SETTINGS, strict=True):
+    figure, panels = figures.sheet(len(SETTINGS))
+    for axes, world in zip(panels, SETTINGS, strict=True):
         flat = FLAT * abs(mean(gather(records, world, agents[0]), "best")) or 1.0
         axes.axhspan(-flat, flat, color=INK, alpha=0.07, lw=0)
         for agent in agents:
@@ -310,18 +309,9 @@ def draw(records: dict[Task, dict[str, Any]], agents: Sequence[str], path: Path)
         top = axes.get_ylim()[1]
         axes.set_yticks([0.0, *(10.0**k for k in range(-3, 9) if flat / 2 < 10.0**k < top)], minor=False)
         axes.set_yticks([], minor=True)
-        axes.grid(alpha=0.3)
         axes.xaxis.set_major_formatter("{x:,.0f}")
         axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}" if value >= 1.0 else f"{value:g}")
-    entries = figure.axes[0].get_legend_handles_labels()
-    figure.legend(*entries, loc="outside lower center", ncols=4, frameon=False)
-    trials = len({task.trial for task in records})
-    figure.suptitle(
-        f"Reward lost against the best policy while learning: mean of {trials} trials, 95% band\n"
-        f"grey: less than {FLAT:.0%} of what the best policy earns in all (linear there, logarithmic above)",
-        fontsize=11,
-    )
-    figure.savefig(path, dpi=100)
+    figures.finish(figure, path)
 
 
 def into_page(page: Path, text: str, picture: Path) -> None:

@@ -29,6 +29,9 @@ PANEL = 2.7
 WORLDS_ACROSS = 14
 """Worlds up to which they are the columns of a matrix."""
 
+LEGEND_LINE, LEGEND_LETTER = 0.73, 0.066
+"""Inches that an entry of a legend takes for its line and the space around it, and for each letter."""
+
 LEGENDS = ("lines", "points", "scatter")
 """Forms whose lines are named below the figure, not at their side."""
 
@@ -56,7 +59,7 @@ def draw(chart: Chart, styles: Styles) -> Figure:
     width = WIDTHS[across - 1] if panels[0].form != "matrix" else _matrix_width(panels[0])
     tallest = max(_height(panel) for panel in panels)
     names = dict.fromkeys(line.name for p in panels for line in p.series if p.form in LEGENDS)
-    below = _legend_height(len(names), width)
+    below = _legend_height(list(names), width)
     figure = Figure(figsize=(width, down * tallest + below), layout="constrained")
     all_axes = figure.subplots(down, across, squeeze=False).ravel()
     for axes, panel in zip(all_axes, panels, strict=False):
@@ -81,9 +84,9 @@ def finish(figure: Figure, path: str | Path) -> None:
     for axes in figure.axes:
         _frame(axes, "y")
         axes.set_title(axes.get_title(), fontsize="medium")
-    names = {name for axes in figure.axes for name in axes.get_legend_handles_labels()[1]}
+    names = dict.fromkeys(name for axes in figure.axes for name in axes.get_legend_handles_labels()[1])
     width, height = figure.get_size_inches()
-    figure.set_size_inches(width, height + _legend_height(len(names), width))
+    figure.set_size_inches(width, height + _legend_height(list(names), width))
     _legend(figure)
     figure.savefig(path, dpi=DPI)
 
@@ -99,8 +102,8 @@ def _frame(axes: Axes, grid: Literal["x", "y"]) -> None:
     axes.grid(axis=grid, alpha=0.25)
 
 
-def _legend_height(names: int, width: float) -> float:
-    return 0.25 * math.ceil(names / _columns(width)) if names > 1 else 0.0
+def _legend_height(names: Sequence[str], width: float) -> float:
+    return 0.25 * math.ceil(len(names) / _columns(names, width)) if len(names) > 1 else 0.0
 
 
 def _height(panel: Panel) -> float:
@@ -126,9 +129,13 @@ def _sides(panel: Panel) -> tuple[Sequence[str], Sequence[str]]:
     return (worlds, agents) if len(worlds) > WORLDS_ACROSS else (agents, worlds)
 
 
-def _columns(width: float) -> int:
-    """Of the legend."""
-    return 3 if width < 7 else 4
+def _columns(names: Sequence[str], width: float) -> int:
+    """Of the legend: as many as fit, up to three or four; each is as wide as its longest name."""
+    for columns in range(min(3 if width < 7 else 4, len(names)), 1, -1):
+        parts = np.array_split(np.array([len(name) for name in names]), columns)
+        if sum(LEGEND_LINE + LEGEND_LETTER * part.max() for part in parts) <= width:
+            return columns
+    return 1
 
 
 def _legend(figure: Figure) -> None:
@@ -142,7 +149,7 @@ def _legend(figure: Figure) -> None:
             list(entries.values()),
             list(entries),
             loc="outside lower center",
-            ncols=min(len(entries), _columns(figure.get_figwidth())),
+            ncols=_columns(list(entries), figure.get_figwidth()),
             frameon=False,
             fontsize="small",
             handlelength=3.5,
