@@ -94,6 +94,24 @@ def test_an_error_while_looking_is_said_and_ends_nothing(tmp_path: Path):
     served(tmp_path, test, apart=True)
 
 
+def test_where_no_process_can_be_started_the_page_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def no_memory(database: Path) -> None:
+        raise OSError("no memory")
+
+    monkeypatch.setattr("vbmle.serve.apart.start", no_memory)
+
+    async def test(local: Local) -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda loop, context: None)
+        await local.make()
+        await local.play(1)
+        await until(lambda: local.service.loops["depot"].insights.trouble is not None)
+        found = (await local.ask("GET", "/v1/loops/depot")).body["verdict"]
+        assert found["level"] == "learning"
+        assert found["text"] == "a process that computes bounds and alarm cannot be started (no memory)"
+
+    served(tmp_path, test, apart=True)
+
+
 def children(pid: int) -> list[int]:
     """The processes that a process has started."""
     done = subprocess.run(

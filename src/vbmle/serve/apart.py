@@ -1,8 +1,8 @@
 """A process of its own for looking at agents: in a thread, looking would keep the interpreter from requests.
 
 It is started when it is first needed, asked through its standard input, and answers through its standard output: each
-message is four bytes with the length of the rest, and the rest is MessagePack. It reads models from the database of the
-folder and writes nothing. It ends when its input ends, and so with the server, however that ends.
+message is eight bytes with the length of the rest, and the rest is MessagePack. It reads models from the database of
+the folder and writes nothing. It ends when its input ends, and so with the server, however that ends.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from vbmle.serve.outcomes import Outcomes
 from vbmle.serve.priority import lower_process
 from vbmle.serve.solves import Copy
 
-LENGTH = struct.Struct(">I")
+LENGTH = struct.Struct(">Q")
 MODELS_KEPT = 8
 """Models that the process keeps in memory; others are read again when they are needed."""
 
@@ -81,7 +81,11 @@ class Apart:
             if self._closed:
                 raise Unseen("the server is stopping")
             if self._process is None:
-                self._process = start(self._database)
+                try:
+                    self._process = start(self._database)
+                except OSError as error:
+                    text = f"a process that computes bounds and alarm cannot be started ({error})"
+                    raise Unseen(text) from error
             return self._process
 
     def _end(self, process: subprocess.Popen[bytes]) -> int:
@@ -118,7 +122,8 @@ def start(database: Path) -> subprocess.Popen[bytes]:
         env=os.environ | ONE_THREAD,
         start_new_session=True,
     )
-    lower_process(process.pid)
+    with suppress(OSError):  # it is slower to answer others where that is not allowed, and nothing else
+        lower_process(process.pid)
     return process
 
 
