@@ -132,7 +132,8 @@ def test_killed_at_any_moment_under_load_nothing_answered_is_lost(tmp_path: Path
             thread.client.close()
         answered += sum(len(thread.decisions) + len(thread.outcomes) for thread in load)
         _require_kept(folder, tmp_path / "copy", load)
-    print(f"{answered} answers, {MOMENTS} kills")
+        if (moment + 1) % 10 == 0 or moment + 1 == MOMENTS:
+            print(f"{moment + 1} kills under load, {answered} answers, none lost", flush=True)
 
 
 def _require_kept(folder: Path, copy: Path, load: list[Load]) -> None:

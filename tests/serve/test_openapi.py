@@ -65,6 +65,7 @@ def test_every_answer_is_in_the_document(
     operation: str, mode: GenerationMode, document: schemathesis.BaseSchema
 ):
     method, path = operation.split()
+    sent: list[str] = []
 
     @settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck))
     @given(case=document[path][method].as_strategy(generation_mode=mode))
@@ -75,8 +76,10 @@ def test_every_answer_is_in_the_document(
         if path.endswith("/events") and case.query.get("follow", "true") == "true":
             case.query["follow"] = "false"  # else it would listen for ever
         case.call_and_validate(excluded_checks=LEFT_OUT, timeout=PATIENCE)
+        sent.append(operation)
 
     check()
+    print(f"{operation}, {mode.value}: {len(sent)} requests", flush=True)
 
 
 def test_the_document_has_every_operation(document: schemathesis.BaseSchema):

@@ -28,6 +28,8 @@ SOAK = bool(os.environ.get("VBMLE_SOAK"))
 STORIES = 10_000 if SOAK else 40
 MEMORY = Path("/dev/shm")
 EXPIRE_AFTER = 100.0
+SHOWN_EVERY = 250
+told_so_far: list[int] = []  # of each story, how many decisions it had: a soak says how far it is (pytest -s)
 
 places = st.integers(0, 3)
 agents = st.sampled_from(["MaximumLikelihood", "VBMLE", "PSRL", "QLearning", "UCRL2"])
@@ -261,6 +263,9 @@ class Stories(RuleBasedStateMachine):
                 learner = self.local.service.loops["depot"].solves.learner
                 self.run(self._close(cleanly=True))
                 self._require_learnt(learner.agent)
+            told_so_far.append(len(self.memory.decisions))
+            if len(told_so_far) % SHOWN_EVERY == 0:
+                print(f"{len(told_so_far)} stories, {sum(told_so_far)} decisions", flush=True)
         finally:
             self.runner.close()
             shutil.rmtree(self.folder)

@@ -50,7 +50,7 @@ class Tally:
     commits: int = 0
     seconds: float = 0.0
     bytes: int = 0
-    cpu_seconds: float = 0.0  # of the server, all its threads together
+    cpu_seconds: float = 0.0  # of the server, all its threads; not of the process that looks at agents
 
     @property
     def p99(self) -> float:

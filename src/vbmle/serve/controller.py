@@ -27,7 +27,7 @@ from vbmle.serve.bodies import (
 from vbmle.serve.clock import Clock
 from vbmle.serve.event_log import EventLog, StorageError
 from vbmle.serve.events import AnyEvent, Cancelled, Decided, Entry, Expired, Mode, ModeSet, Observed, Refused
-from vbmle.serve.insight import Insights
+from vbmle.serve.insight import Insights, Looking
 from vbmle.serve.learner import Learner, Policy, preferences
 from vbmle.serve.ledger import Ledger
 from vbmle.serve.outcomes import Outcomes
@@ -44,6 +44,7 @@ class Pools(NamedTuple):
     solves: Executor
     insight: Executor
     turn: asyncio.Lock
+    looking: Looking
 
 
 class Asked(NamedTuple):
@@ -68,7 +69,7 @@ class Controller:
         self.ledger, self.name, self.outcomes = ledger, ledger.name, Outcomes(learner.mdp)
         self.log, self.clock = log, log.clock
         self.solves = Solves(ledger, learner, log, pools.solves, self._append, snapshot_every)
-        self.insights = Insights(self.solves, self.outcomes, pools.insight, pools.turn)
+        self.insights = Insights(self.solves, self.outcomes, *pools[1:])
         self.solves.on_policy = self.insights.refresh
         self.duplicates = 0
         self._flying: dict[tuple[str, str], Entry] = {}  # appended, and not known to be on disk

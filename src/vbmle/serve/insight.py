@@ -1,8 +1,8 @@
 """What the data say about a loop: bounds, whether learning is over, the belief, and whether any model fits.
 
-All of it is computed from a copy of the agent, beside everything else, for one loop after the other and at most for a
-fifth of the time: no decision and no solve waits for it. So it lags behind, and says for how many observations it
-holds.
+All of it is computed from a copy of the agent, beside everything else (the server does it in a process of its own, see
+`apart`), for one loop after the other and at most for a fifth of the time: no decision and no solve waits for it. So it
+lags behind, and says for how many observations it holds.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ import msgspec
 import numpy as np
 
 from vbmle.agents.base import Agent
+from vbmle.experiments import catalogue
+from vbmle.serve.events import Created
 from vbmle.serve.learner import agent_from_bytes
 from vbmle.serve.outcomes import Outcomes
 from vbmle.serve.solves import Copy, Solves
@@ -26,6 +28,9 @@ Found = TypeVar("Found")
 DELTA = 0.05
 SHARE = 0.2
 """Of the time that may be spent on insight, into all loops together."""
+
+AGAIN_SECONDS = 30.0
+"""Until the next try, where looking has failed."""
 
 SHOWN = 50
 """Weights and states that are listed at most."""
@@ -94,12 +99,24 @@ class Insight(msgspec.Struct, frozen=True):
     notes: list[str]  # why something is missing
 
 
+class Unseen(Exception):
+    """Nothing could be seen; the message is one line."""
+
+
+Looking = Callable[[Copy, Created, Outcomes], Insight]
+"""How to look at the copy of an agent: here, or in a process of its own. Raises Unseen where that fails."""
+
+
 class Insights:
     """Keeps the insight into one loop fresh. For the thread of the event loop."""
 
-    def __init__(self, solves: Solves, outcomes: Outcomes, pool: Executor, turn: asyncio.Lock) -> None:
+    def __init__(
+        self, solves: Solves, outcomes: Outcomes, pool: Executor, turn: asyncio.Lock, looking: Looking
+    ) -> None:
         self.latest: Insight | None = None
-        self._solves, self._outcomes, self._pool, self._turn = solves, outcomes, pool, turn
+        self.trouble: str | None = None  # why there is none, or none that is newer
+        self._solves, self._outcomes = solves, outcomes
+        self._pool, self._turn, self._looking = pool, turn, looking
         self._task: asyncio.Task[None] | None = None
 
     @property
@@ -115,23 +132,34 @@ class Insights:
             self._task = asyncio.get_running_loop().create_task(self._look())
 
     async def _look(self) -> None:
-        copy = (
-            await self._solves.copy()
-        )  # before its turn: a loop that solves for long keeps no other waiting
+        # A copy comes before its turn: a loop that solves for long keeps no other waiting.
+        copy, created = await self._solves.copy(), self._solves.ledger.created
         if copy is None:
             return
-        async with self._turn:
-            began = perf_counter()
-            arguments = (copy, self._solves.learner.agent.__class__, self._outcomes)
-            self.latest = await asyncio.wrap_future(self._pool.submit(look, *arguments))
-            await asyncio.sleep((perf_counter() - began) * (1.0 / SHARE - 1.0))
-        if self._solves.policy.version != self.latest.policy_version:
+        assert created is not None
+        try:
+            async with self._turn:
+                began = perf_counter()
+                looking = self._pool.submit(self._looking, copy, created, self._outcomes)
+                self.latest, self.trouble = await asyncio.wrap_future(looking), None
+                await asyncio.sleep((perf_counter() - began) * (1.0 / SHARE - 1.0))
+        except Unseen as error:
+            self.trouble = str(error)
+            context = {"message": f"loop {self._solves.ledger.name}", "exception": error}
+            asyncio.get_running_loop().call_exception_handler(context)
+            await asyncio.sleep(AGAIN_SECONDS)
+        if self.latest is None or self._solves.policy.version != self.latest.policy_version:
             asyncio.get_running_loop().call_soon(self.refresh)
 
     def stop(self) -> None:
         """Look no more."""
         if self._task is not None:
             self._task.cancel()
+
+
+def here(copy: Copy, created: Created, outcomes: Outcomes) -> Insight:
+    """The insight that an agent's copy gives, computed in this process."""
+    return look(copy, catalogue.agents()[created.agent], outcomes)
 
 
 def look(copy: Copy, kind: type[Agent], outcomes: Outcomes) -> Insight:

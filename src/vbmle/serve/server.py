@@ -54,7 +54,7 @@ def run(
     listener = listen(host, port)
 
     async def serve() -> None:
-        service = await Service.open(folder, snapshot_every=snapshot_every, say=say)
+        service = await Service.open(folder, snapshot_every=snapshot_every, say=say, apart=True)
         try:
             await _serve(service, listener, application(service, token, version("vbmle"), (host,)), say)
         finally:

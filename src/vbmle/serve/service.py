@@ -13,12 +13,14 @@ from vbmle.common.files import UNREADABLE
 from vbmle.experiments import InputError
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.serve import snapshots
+from vbmle.serve.apart import Apart
 from vbmle.serve.bodies import LoopAnswer, LoopRequest, ModelAnswer
 from vbmle.serve.clock import Clock
 from vbmle.serve.controller import Controller, Pools
 from vbmle.serve.event_log import EventLog, damaged
 from vbmle.serve.events import Created, PolicySet
 from vbmle.serve.folder import Folder
+from vbmle.serve.insight import here
 from vbmle.serve.learner import Learner, recommended_name
 from vbmle.serve.ledger import Ledger
 from vbmle.serve.npz import from_npz_bytes
@@ -33,7 +35,7 @@ ROUND_SECONDS = 5.0
 class Service:
     """The loops of one folder. `open` starts it, `close` ends it; nothing is lost where it is not closed."""
 
-    def __init__(self, folder: Folder, clock: Clock, snapshot_every: int) -> None:
+    def __init__(self, folder: Folder, clock: Clock, snapshot_every: int, apart: bool) -> None:
         self.folder, self.clock = folder, clock
         self.log = EventLog(folder, clock)
         self.loops: dict[str, Controller] = {}
@@ -49,11 +51,12 @@ class Service:
         self._making = asyncio.Lock()
         self._reading = False
         self._durable: dict[str, int] = {}
-        cores = max(1, (os.cpu_count() or 2) - 1)
+        self._apart = Apart(folder.database) if apart else None
         self._pools = Pools(
-            ThreadPoolExecutor(cores, thread_name_prefix="vbmle-solves"),
+            ThreadPoolExecutor(max(1, (os.cpu_count() or 2) - 1), thread_name_prefix="vbmle-solves"),
             ThreadPoolExecutor(1, thread_name_prefix="vbmle-insight"),
             asyncio.Lock(),
+            self._apart.look if self._apart else here,
         )
         self._tasks: set[asyncio.Task[Any]] = set()
         self.log.on_commit, self.log.on_failure = self._committed, self._failed
@@ -65,12 +68,16 @@ class Service:
         clock: Clock | None = None,
         snapshot_every: int = SNAPSHOT_EVERY,
         say: Callable[[str], None] = lambda line: None,
+        apart: bool = False,
     ) -> Service:
-        """Read a folder, or make a new one; InputError or DamagedLog where it cannot be served."""
+        """Read a folder, or make a new one; InputError or DamagedLog where it cannot be served.
+
+        With `apart`, insight is computed in a process of its own.
+        """
         folder = Folder(path)
         snapshots.remove_leftovers(folder.snapshots)
         try:
-            service = cls(folder, clock or Clock(), snapshot_every)
+            service = cls(folder, clock or Clock(), snapshot_every, apart)
         except BaseException:
             folder.close()
             raise
@@ -292,8 +299,12 @@ class Service:
                 await controller.solves.keep()
         for task in list(self._tasks):
             task.cancel()
+        if self._apart is not None:
+            self._apart.close()
         for pool in (self._pools.solves, self._pools.insight):
             pool.shutdown(cancel_futures=True)
+        if self._apart is not None:
+            self._apart.clear()
         self.log.close()
         self.folder.close()
 

@@ -218,7 +218,7 @@ def verdict(controller: Controller, trouble: str | None = None) -> Verdict:
         return Verdict(
             "learning", "No data yet", "until you report outcomes, the agent goes by the models alone"
         )
-    return _progress(ledger, insight)
+    return _progress(ledger, insight, controller.insights.trouble)
 
 
 def _pause(controller: Controller) -> str | None:
@@ -234,10 +234,10 @@ def _pause(controller: Controller) -> str | None:
     return "a day" if days == 1 else f"{days} days"
 
 
-def _progress(ledger: Ledger, insight: Insight | None) -> Verdict:
+def _progress(ledger: Ledger, insight: Insight | None, trouble: str | None) -> Verdict:
     """Where nothing is wrong: how far learning has come, and who acts meanwhile."""
     if insight is None:
-        proven = "what the data prove is being computed"
+        proven = trouble or "what the data prove is being computed"
     elif insight.bounds is None:
         proven = insight.notes[0] if insight.notes else "nothing is proven yet"
     elif insight.bounds.certified:
