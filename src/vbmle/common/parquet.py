@@ -15,7 +15,9 @@ import os
 import subprocess
 import sys
 import threading
-from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from vbmle.common import messages
 
 if TYPE_CHECKING:
     import polars
@@ -27,7 +29,6 @@ SWELL = 100
 LONGEST = 60.0
 """Seconds of processor time that reading one file may take."""
 _WORK = 3  # times the size of a table that reading it needs: the columns, their copy, their bytes
-_HEADER = 8  # bytes that say how long a part of a message is
 _CHILD = "from vbmle.common import parquet; parquet.answer()"
 
 
@@ -68,17 +69,20 @@ class _Reader:
         assert process.stdin is not None
         assert process.stdout is not None
         try:
-            _send(process.stdin, content)
-            head, table = json.loads(_receive(process.stdout)), _receive(process.stdout)
-        except (OSError, EOFError):
-            raise ParquetError(_epitaph(process)) from None
+            messages.write(process.stdin, content)
+            head, table = messages.read(process.stdout), messages.read(process.stdout)
+        except OSError:
+            head = table = None
         except BaseException:
             _end(process)
             raise
+        if head is None or table is None:
+            raise ParquetError(_epitaph(process))
         self._process = process
-        if "error" in head:
-            raise ParquetError(head["error"])
-        return head["metadata"], table
+        found = json.loads(head)
+        if "error" in found:
+            raise ParquetError(found["error"])
+        return found["metadata"], table
 
     def _start(self) -> subprocess.Popen[bytes]:
         """A child that is ready; it knows the same modules, is deaf to Ctrl-C and ends when this process does."""
@@ -92,13 +96,12 @@ class _Reader:
             start_new_session=True,
         )
         assert process.stdout is not None
-        try:
-            _receive(process.stdout)
-        except EOFError:
+        if messages.read(process.stdout) is None:
+            _end(process)
             raise RuntimeError(
                 f"the process that reads Parquet files did not start ({sys.executable}); try: "
                 f'{sys.executable} -c "import polars"'
-            ) from None
+            )
         return process
 
     def close(self) -> None:
@@ -116,25 +119,6 @@ _reader = _Reader()
 atexit.register(_reader.close)
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_reader.forget)
-
-
-def _send(pipe: IO[bytes], content: bytes) -> None:
-    pipe.write(len(content).to_bytes(_HEADER, "little"))
-    pipe.write(content)
-    pipe.flush()
-
-
-def _receive(pipe: IO[bytes]) -> bytes:
-    """The next part of a message; EOFError where the other side has gone."""
-    length = int.from_bytes(_exactly(pipe, _HEADER), "little")
-    return _exactly(pipe, length)
-
-
-def _exactly(pipe: IO[bytes], length: int) -> bytes:
-    content = pipe.read(length)
-    if len(content) != length:
-        raise EOFError
-    return content
 
 
 def _epitaph(process: subprocess.Popen[bytes]) -> str:
@@ -165,16 +149,12 @@ def answer() -> None:
 
     source, target = sys.stdin.buffer, sys.stdout.buffer
     bounds = _Bounds()
-    _send(target, b"ready")
-    while True:
-        try:
-            content = _receive(source)
-        except EOFError:
-            return
+    messages.write(target, b"ready")
+    while (content := messages.read(source)) is not None:
         bounds.put(len(content))
         head, table = _parse(polars, content)
-        _send(target, json.dumps(head).encode())
-        _send(target, table)
+        messages.write(target, json.dumps(head).encode())
+        messages.write(target, table)
 
 
 def _parse(polars: Any, content: bytes) -> tuple[dict[str, Any], bytes]:

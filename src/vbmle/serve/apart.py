@@ -1,7 +1,7 @@
 """A process of its own for looking at agents: in a thread, looking would keep the interpreter from requests.
 
-It is started when it is first needed, asked through its standard input, and answers through its standard output: each
-message is eight bytes with the length of the rest, and the rest is MessagePack. It reads models from the database of
+It is started when it is first needed, asked through its standard input, and answers through its standard output, in
+MessagePack. It reads models from the database of
 the folder and writes nothing. It ends when its input ends, and so with the server, however that ends.
 """
 
@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import signal
 import sqlite3
-import struct
 import subprocess
 import sys
 import threading
@@ -22,6 +21,7 @@ from typing import IO
 
 import msgspec
 
+from vbmle.common import messages
 from vbmle.common.threads import ONE_THREAD
 from vbmle.experiments import catalogue
 from vbmle.model.mdp import LinearMixtureMDP
@@ -32,7 +32,6 @@ from vbmle.serve.outcomes import Outcomes
 from vbmle.serve.priority import lower_process
 from vbmle.serve.solves import Copy
 
-LENGTH = struct.Struct(">Q")
 MODELS_KEPT = 8
 """Models that the process keeps in memory; others are read again when they are needed."""
 
@@ -65,8 +64,8 @@ class Apart:
         assert process.stdin is not None
         assert process.stdout is not None
         try:
-            write(process.stdin, msgspec.msgpack.encode(Question(copy, created)))
-            content = read(process.stdout)
+            messages.write(process.stdin, msgspec.msgpack.encode(Question(copy, created)))
+            content = messages.read(process.stdout)
         except OSError:
             content = None
         if content is None:
@@ -133,22 +132,6 @@ def _ending(code: int) -> str:
     return f"ended with code {code}; see the log of the server"
 
 
-def write(pipe: IO[bytes], content: bytes) -> None:
-    """Send a message."""
-    pipe.write(LENGTH.pack(len(content)) + content)
-    pipe.flush()
-
-
-def read(pipe: IO[bytes]) -> bytes | None:
-    """The next message; None where there is no other."""
-    head = pipe.read(LENGTH.size)
-    if len(head) < LENGTH.size:
-        return None
-    (size,) = LENGTH.unpack(head)
-    content = pipe.read(size)
-    return content if len(content) == size else None
-
-
 def answer(database: Path, content: bytes) -> bytes:
     """What the process has to say to a question."""
     question = msgspec.msgpack.decode(content, type=Question)
@@ -174,7 +157,7 @@ def _outcomes(database: Path, name: str, fingerprint: str) -> Outcomes:
 
 def _listen(pipe: IO[bytes], questions: SimpleQueue[bytes]) -> None:
     """Take questions, and end the process, also in the middle of one, when nobody is there to ask."""
-    while (content := read(pipe)) is not None:
+    while (content := messages.read(pipe)) is not None:
         questions.put(content)
     os._exit(0)
 
@@ -187,7 +170,7 @@ def main(database: Path) -> None:
     questions: SimpleQueue[bytes] = SimpleQueue()
     threading.Thread(target=_listen, args=(sys.stdin.buffer, questions), daemon=True).start()
     while True:
-        write(answers, answer(database, questions.get()))
+        messages.write(answers, answer(database, questions.get()))
 
 
 if __name__ == "__main__":
