@@ -27,8 +27,8 @@ def drawn(world: vbmle.World, steps: int = 30) -> tuple[PosteriorDraws, vbmle.Tr
         after = int(rng.choice(world.mdp.num_states, p=P[state, action]))
         counts.add(state, action, after)
         state = after
-    draws = PosteriorDraws(world.mdp, draws=5, fresh=2, thinning=5, seed=3)
-    draws.refresh(counts)
+    draws = PosteriorDraws(counts, draws=5, fresh=2, thinning=5, seed=3)
+    draws.refresh()
     return draws, counts
 
 
@@ -94,10 +94,10 @@ def test_draws_are_replaced_in_turn_and_only_after_observations():
     world = EXAMPLES["hypercube, a cross-polytope"]
     draws, counts = drawn(world)
     before = np.array(draws.snapshot()["thetas"])
-    draws.refresh(counts)
+    draws.refresh()
     assert np.array_equal(before, draws.snapshot()["thetas"])
     counts.add(0, 0, 1)
-    draws.refresh(counts)
+    draws.refresh()
     changed = (before != draws.snapshot()["thetas"]).any(axis=1)
     assert changed.tolist() == [True, True, False, False, False]
 

@@ -113,6 +113,12 @@ def test_agents_out_of_range_are_refused(tmp_path: Path, field: str, value: floa
         (vbmle.OMLE, "alpha", np.inf, "alpha is inf"),
         (vbmle.UCLK, "regression.b", -1e300, r"regression: b is -1e\+300"),
         (vbmle.UPACUCLK, "levels.b", 1e300, r"levels: b is 1e\+300"),
+        (
+            vbmle.InformationDirected,
+            "draws.ring",
+            48,
+            "draws: ring is 48, [0-9]+; it needs at most 20 observations",
+        ),
     ],
 )
 def test_rivals_out_of_range_are_refused(
@@ -143,6 +149,27 @@ def test_a_file_cannot_ask_for_sweeps_without_end(tmp_path: Path) -> None:
     exact = vbmle.UCLK(world.mdp, tolerance=1e-12)
     assert agent.act(0) == exact.act(0)
     np.testing.assert_allclose(agent.V, exact.V, atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", [vbmle.UCLK, vbmle.UCLKPlus, vbmle.UPACUCLK, vbmle.UCRL2, vbmle.OMLE])
+def test_a_file_cannot_ask_for_a_radius_that_overflows(kind: type[vbmle.UCLK], tmp_path: Path) -> None:
+    world = example_models()["tabular, a product of simplices"]
+    vbmle.simulate(kind(world.mdp, radius_scale=1e30), world, 20)  # the largest works
+    kind(world.mdp).save(tmp_path / "agent.npz")
+    settings = json.loads(archive.read_arrays(tmp_path / "agent.npz")["meta"].tobytes())["settings"]
+    path = with_meta(tmp_path / "agent.npz", settings=settings | {"radius_scale": 1e300})
+    with pytest.raises(ValueError, match=r"radius_scale is 1e\+300; 1e\+30 is the most"):
+        kind.load(path, world.mdp)
+
+
+def test_a_header_that_ends_in_the_middle_is_refused(model_file: Path) -> None:
+    """NumPy reads it as Python does its source, and says so by an error of the tokenizer."""
+    header = b"{'descr': '<f8', 'fortran_order': False, 'shape': (3L"
+    entry = b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header
+    with zipfile.ZipFile(model_file, "a") as whole:
+        whole.writestr("other.npy", entry)
+    with pytest.raises(ValueError, match="is damaged or was written by something else"):
+        vbmle.LinearMixtureMDP.load(model_file)
 
 
 def endless(path: Path) -> Path:

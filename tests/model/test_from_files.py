@@ -137,6 +137,7 @@ GOOD = "s,a,s_next,p,model\n0,0,1,1.0,x\n1,0,0,0.5,x\n1,0,1,0.5,x\n"
             r"row 2: p sums to 0.9 for \(s=1, a=0\) of model 'x'; it needs 1",
         ),
         (GOOD + "0,1,0,1.0,x\n", r"has no row for \(s=1, a=1\) of model 'x'; every model needs every pair"),
+        (GOOD + "50000000,0,0,1.0,x\n", r"has no row for \(s=2, a=0\) of model 'x'"),
         (GOOD.replace("1,0,0,0.5,x", "1,0,0,0.5,"), "row 2: model is None; it needs a name"),
         (GOOD + "0,0,0,1.0,y\n", r"has no row for \(s=1, a=0\) of model 'y'"),
     ],

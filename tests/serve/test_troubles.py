@@ -7,6 +7,7 @@ import socket
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -185,6 +186,22 @@ def test_an_event_that_was_changed_is_noticed(tmp_path: Path):
     connection.close()
     with pytest.raises(DamagedLog, match="event 2 of loop depot is not what was written"):
         served(tmp_path, some)
+
+
+def test_an_event_that_its_index_has_lost_is_noticed(tmp_path: Path):
+    served(tmp_path, some)
+    path = tmp_path / "events.db"
+    whole = path.read_bytes()
+    with closing(sqlite3.connect(path)) as connection:
+        query = "SELECT rootpage FROM sqlite_master WHERE name = 'events_of_a_loop'"
+        ((page,),) = connection.execute(query)
+        ((size,),) = connection.execute("PRAGMA page_size")
+    start = (page - 1) * size
+    at = whole.rindex(b"depot", start, start + size)
+    path.write_bytes(whole[:at] + b"depor" + whole[at + 5 :])
+    line = refusal(tmp_path)
+    assert "missing from index" in line
+    assert "restore your last backup of the folder" in line
 
 
 @pytest.mark.parametrize(

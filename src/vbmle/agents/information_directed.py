@@ -103,7 +103,7 @@ class InformationDirected(ModelAgent):
             forget=forget,
             restart=restart,
         )
-        self._draws = PosteriorDraws(mdp, draws, fresh, thinning, seed)
+        self._draws = PosteriorDraws(self.counts, draws, fresh, thinning, seed)
         self._policy: Ints = mdp.allowed.argmax(axis=1)  # the first allowed action
         self._trigger = informed_trigger(mdp, update)
 
@@ -113,7 +113,7 @@ class InformationDirected(ModelAgent):
 
     def _decide(self, state: int) -> None:
         draws = self._draws
-        draws.refresh(self.counts)
+        draws.refresh()
         policy = draws.best_for(0.0, self._policy)
         score = draws.score(policy, state)
         chosen, least = policy, score

@@ -22,7 +22,7 @@ from vbmle.agents.triggers import EveryStep, InformationGrown, Trigger
 from vbmle.common import saved_checks
 from vbmle.common.files import Snapshot
 from vbmle.common.validation import Floats, Ints
-from vbmle.estimation.counts import MOST_COUNTED, TransitionCounts
+from vbmle.estimation.counts import TransitionCounts
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.planning.planner import expected_reward, make_planner, uses_factors
 
@@ -68,11 +68,12 @@ class Score(NamedTuple):
 
 
 class PosteriorDraws:
-    """A ring of draws, `fresh` of them replaced for every observation; scores policies by them."""
+    """A ring of draws given the counts, `fresh` of them replaced for every observation; scores policies by them."""
 
-    def __init__(self, mdp: LinearMixtureMDP, draws: int, fresh: int, thinning: int, seed: int) -> None:
+    def __init__(self, counts: TransitionCounts, draws: int, fresh: int, thinning: int, seed: int) -> None:
+        mdp = counts.mdp
         self._sampler: Sampler = sampler_for(mdp, thinning)
-        self._mdp, self._fresh, self._seed = mdp, fresh, seed
+        self._counts, self._mdp, self._fresh, self._seed = counts, mdp, fresh, seed
         self._planners = [make_planner(mdp) for _ in range(draws)]
         self._mean = make_planner(mdp)
         self._factors = uses_factors(mdp)
@@ -92,23 +93,23 @@ class PosteriorDraws:
         """I(s, a) by pair, (S*A,)."""
         return self._information
 
-    def refresh(self, counts: TransitionCounts) -> None:
+    def refresh(self) -> None:
         """Replace the oldest draws: so many for each observation since the last time, at first all of them."""
-        size = len(self._planners)
-        count = size if self._seen < 0 else min(size, self._fresh * (counts.total - self._seen))
+        size, total = len(self._planners), self._counts.total
+        count = size if self._seen < 0 else min(size, self._fresh * (total - self._seen))
         if count == 0:
             return
-        rng = np.random.default_rng([self._seed, counts.total])
+        rng = np.random.default_rng([self._seed, total])
         drawn = (self._turn + np.arange(count)) % size
         for m in drawn.tolist():
-            self._draw(m, counts, rng)
+            self._draw(m, rng)
         self._weigh(drawn)
-        self._turn, self._seen = (self._turn + count) % size, counts.total
+        self._turn, self._seen = (self._turn + count) % size, total
         self._average()
 
-    def _draw(self, m: int, counts: TransitionCounts, rng: np.random.Generator) -> None:
+    def _draw(self, m: int, rng: np.random.Generator) -> None:
         planner = self._planners[m]
-        planner.theta[...] = self._thetas[m] = self._sampler.draw(counts, rng)
+        planner.theta[...] = self._thetas[m] = self._sampler.draw(self._counts, rng)
         planner.policy[...], planner.V[...] = self._policies[m], self._best[m]
         planner.assemble()
         planner.optimal()
@@ -213,8 +214,10 @@ class PosteriorDraws:
         rest = {name: array for name, array in snapshot.items() if not name.startswith("sampler.")}
         saved_checks.require_like("", rest, own)
         mdp, (seen, turn) = self._mdp, snapshot["ring"].tolist()
-        if not (-1 <= seen < MOST_COUNTED and 0 <= turn < len(self._planners)):
-            raise ValueError(f"ring is {seen}, {turn}; it needs observations and a place in the ring")
+        if not (-1 <= seen <= self._counts.total and 0 <= turn < len(self._planners)):
+            raise ValueError(
+                f"ring is {seen}, {turn}; it needs at most {self._counts.total} observations and a place in the ring"
+            )
         saved_checks.require_within("policies", snapshot["policies"], 0, mdp.num_actions - 1)
         worst = 2.0 / (1.0 - mdp.discount)
         saved_checks.require_within("best", snapshot["best"], -worst, worst)

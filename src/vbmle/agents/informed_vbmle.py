@@ -154,7 +154,7 @@ class InformedVBMLE(ModelAgent):
             restart=restart,
         )
         self._proposers = Proposers(mdp, len(weights), seed)
-        self._draws = PosteriorDraws(mdp, draws, fresh, thinning, seed)
+        self._draws = PosteriorDraws(self.counts, draws, fresh, thinning, seed)
         self._objective = make_objective(self.counts, ridge=1.0)
         self._range = reward_range(mdp)
         self._chosen = 0
@@ -191,7 +191,7 @@ class InformedVBMLE(ModelAgent):
             proposed.setdefault(solvers[k].policy.tobytes(), k)
         distinct = list(proposed.values())
         if len(distinct) > 1:
-            self._draws.refresh(self.counts)
+            self._draws.refresh()
             distinct.sort(key=lambda k: self._draws.score(solvers[k].policy, state).order)
         self._chosen = distinct[0]
 

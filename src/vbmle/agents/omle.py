@@ -29,7 +29,7 @@ from vbmle.agents.triggers import UPDATES, InformationGrown, Update
 from vbmle.agents.tuning import Knob
 from vbmle.common import saved_checks
 from vbmle.common.files import Snapshot
-from vbmle.common.validation import Floats, Ints, fraction, index, non_negative, one_of
+from vbmle.common.validation import MOST_SCALE, Floats, Ints, fraction, index, non_negative, one_of
 from vbmle.estimation.candidates import make_solver
 from vbmle.estimation.change_point import Restart
 from vbmle.estimation.forgetting import Forget
@@ -107,7 +107,7 @@ class OMLE(ModelAgent):
     ) -> None:
         super().__init__(
             mdp,
-            radius_scale=non_negative("radius_scale", radius_scale),
+            radius_scale=non_negative("radius_scale", radius_scale, MOST_SCALE),
             delta=fraction("delta", delta),
             ridge=non_negative("ridge", ridge),
             update=one_of("update", update, UPDATES),

@@ -28,6 +28,7 @@ from vbmle.agents.decision import Decision
 from vbmle.agents.triggers import UPDATES, EveryObservation, LogDeterminantDoubled, Trigger, Update
 from vbmle.agents.tuning import RADIUS_SCALE
 from vbmle.common.validation import (
+    MOST_SCALE,
     Among,
     Floats,
     Ints,
@@ -140,7 +141,7 @@ class OptimisticAgent(Agent):
         super().__init__(
             mdp,
             **rule_for_impossible(on_impossible),
-            radius_scale=non_negative("radius_scale", radius_scale),
+            radius_scale=non_negative("radius_scale", radius_scale, MOST_SCALE),
             delta=fraction("delta", delta),
             ridge=positive("ridge", ridge),
             update=one_of("update", update, UPDATES),

@@ -29,7 +29,7 @@ from vbmle.agents.decision import Decision
 from vbmle.agents.model_agent import ModelAgent, OnImpossible
 from vbmle.agents.triggers import VisitsDoubled
 from vbmle.agents.tuning import RADIUS_SCALE
-from vbmle.common.validation import Floats, Ints, non_negative, probability
+from vbmle.common.validation import MOST_SCALE, Floats, Ints, non_negative, probability
 from vbmle.core.optimism import L1Optimist
 from vbmle.estimation.change_point import Restart
 from vbmle.estimation.forgetting import Forget
@@ -89,7 +89,7 @@ class UCRL2(ModelAgent):
         forget: Forget = None,
         restart: Restart = None,
     ) -> None:
-        scale = non_negative("radius_scale", radius_scale)
+        scale = non_negative("radius_scale", radius_scale, MOST_SCALE)
         if probability("delta", delta) == 0.0:
             raise ValueError("delta is 0.0; it needs a number above 0 and at most 1")
         super().__init__(

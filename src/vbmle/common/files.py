@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from threading import get_ident
+from tokenize import TokenError
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,7 @@ UNREADABLE = (
     ArithmeticError,
     MemoryError,
     SyntaxError,
+    TokenError,
     zipfile.BadZipFile,
     zlib.error,
 )

@@ -11,6 +11,8 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 FLOAT = np.dtype(np.float64)
+MOST_SCALE = 1e30
+"""Largest factor of a radius: far beyond all use, and far below what overflows when it is squared."""
 
 
 class Among:
@@ -74,11 +76,13 @@ def is_finite_number(value: object) -> bool:
     return bool(np.isfinite(float(value)))
 
 
-def non_negative(name: str, value: float) -> float:
-    """`value` as a finite float that is at least 0."""
+def non_negative(name: str, value: float, most: float = np.inf) -> float:
+    """`value` as a finite float that is at least 0, and at most `most`."""
     number = float(value)
     if not (np.isfinite(number) and number >= 0.0):
         raise ValueError(f"{name} is {value}; it needs a finite number that is at least 0")
+    if number > most:
+        raise ValueError(f"{name} is {value}; {most:g} is the most")
     return number
 
 

@@ -150,7 +150,10 @@ def models_from_table(path: Source, states: Size = None, actions: Size = None) -
         tuple(action_names) or None,
         tuple(map(str, order)) if "model" in read.frame.columns else None,
     )
-    sums: Floats = np.bincount(row, p, len(order) * size * count).astype(np.float64)
+    # Where there are more pairs than rows, one of the first has none: the rest of what may be many is not looked at.
+    looked_at = min(len(order) * size * count, len(p) + 1)
+    near = row < looked_at
+    sums: Floats = np.bincount(row[near], p[near], looked_at).astype(np.float64)
     off = np.nonzero(np.abs(sums - 1.0) > ROUNDED_SUM)[0]
     if len(off):
         _refuse_sum(read.name, int(off[0]), row, sums, list(order), (size, count), names)

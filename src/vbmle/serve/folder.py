@@ -109,7 +109,7 @@ class Folder:
     def _check(self, connection: sqlite3.Connection) -> None:
         if self.database.stat().st_size > CHECKED_BYTES:
             return
-        (verdict,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+        (verdict,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
         if verdict != "ok":
             raise InputError(
                 f"{self.database} is damaged ({' '.join(verdict.split())}); restore your last backup of the folder"
