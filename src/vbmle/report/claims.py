@@ -62,10 +62,16 @@ def _forest(verdict: Verdict) -> Chart | None:
         return None
     ends = np.concatenate([[MARKS[column]], *(line.low for line in rows), *(line.high for line in rows)])
     reach = (float(ends.min()), float(ends.max()))
-    label = f"{column} ({verdict.unit})" if verdict.unit != column else column
-    panel = Panel("forest", "", label, "", rows, mark=MARKS[column], x_range=reach)
+    panel = Panel("forest", "", _label(column, verdict), "", rows, mark=MARKS[column], x_range=reach)
     caption = f"{verdict.title}: estimates with 95% intervals; dotted: {MARKS[column]:g}. {verdict.sentence}"
     return Chart(f"claim-{verdict.claim}", "claim", verdict.title, "", caption, [panel])
+
+
+def _label(column: str, verdict: Verdict) -> str:
+    """Of the axis: what the estimates are, and their unit where that says more; rows may differ in what they are of."""
+    if not verdict.unit.startswith(column):
+        return f"{column} ({verdict.unit})"
+    return verdict.unit if len({row.get("in") for row in verdict.details}) == 1 else column
 
 
 def _decides(folder: Path, results: Sequence[Results]) -> Card | None:
