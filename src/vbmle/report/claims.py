@@ -17,6 +17,9 @@ from vbmle.report.verdicts import Verdict
 MARKS = {"difference": 0.0, "ratio": 1.0, "exponent": verdicts.THEOREM_T}
 """What an estimate is compared with, by the column it stands in."""
 
+ABOUT_REGRET = ("regret", "spread", "growth")
+"""Claims whose captions say what regret is."""
+
 MEASURES_SHOWN = ("optimistic_loss", "inverse_gaps", "likely_loss")
 """The measures of a world that are drawn."""
 
@@ -29,7 +32,9 @@ def cards(folder: Path, results: Sequence[Results], told: Sequence[Verdict]) -> 
 
 def _claim(verdict: Verdict) -> Card:
     title = f"{verdict.title}: by world"
-    caption = f"{verdict.title}. {verdict.sentence} {REGRET}"
+    caption = f"{verdict.title}. {verdict.sentence}"
+    if verdict.claim in ABOUT_REGRET:
+        caption += f" {REGRET}"
     table = Table(f"claim-{verdict.claim}", title, "", caption, _headings(verdict.details), verdict.details)
     tables = [table] if verdict.details else []
     key = f"claim-{verdict.claim}"
