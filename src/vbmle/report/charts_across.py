@@ -151,7 +151,7 @@ def improvement(worlds: Sequence[WorldRuns], name: str) -> Chart | None:
     note = f"Worlds of equal weight: {listed([world.label for world in worlds])}."
     caption = (
         f"The probability that {first} loses less than each other agent in the same world with the same luck, with "
-        f"95% intervals; 0.5 is a coin, and a tie counts half. {note}"
+        f"95% intervals; 0.5 is a coin toss, and a tie counts half. {note}"
     )
     return Chart(stem(name, "improvement"), "improvement", title, note, caption, [panel])
 

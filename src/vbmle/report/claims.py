@@ -17,6 +17,9 @@ from vbmle.report.verdicts import Verdict
 MARKS = {"difference": 0.0, "ratio": 1.0, "exponent": verdicts.THEOREM_T}
 """What an estimate is compared with, by the column it stands in."""
 
+ABOUT_REGRET = ("regret", "spread", "growth")
+"""Claims whose captions say what regret is."""
+
 MEASURES_SHOWN = ("optimistic_loss", "inverse_gaps", "likely_loss")
 """The measures of a world that are drawn."""
 
@@ -29,7 +32,9 @@ def cards(folder: Path, results: Sequence[Results], told: Sequence[Verdict]) -> 
 
 def _claim(verdict: Verdict) -> Card:
     title = f"{verdict.title}: by world"
-    caption = f"{verdict.title}. {verdict.sentence} {REGRET}"
+    caption = f"{verdict.title}. {verdict.sentence}"
+    if verdict.claim in ABOUT_REGRET:
+        caption += f" {REGRET}"
     table = Table(f"claim-{verdict.claim}", title, "", caption, _headings(verdict.details), verdict.details)
     tables = [table] if verdict.details else []
     key = f"claim-{verdict.claim}"
@@ -62,10 +67,16 @@ def _forest(verdict: Verdict) -> Chart | None:
         return None
     ends = np.concatenate([[MARKS[column]], *(line.low for line in rows), *(line.high for line in rows)])
     reach = (float(ends.min()), float(ends.max()))
-    label = f"{column} ({verdict.unit})" if verdict.unit != column else column
-    panel = Panel("forest", "", label, "", rows, mark=MARKS[column], x_range=reach)
+    panel = Panel("forest", "", _label(column, verdict), "", rows, mark=MARKS[column], x_range=reach)
     caption = f"{verdict.title}: estimates with 95% intervals; dotted: {MARKS[column]:g}. {verdict.sentence}"
     return Chart(f"claim-{verdict.claim}", "claim", verdict.title, "", caption, [panel])
+
+
+def _label(column: str, verdict: Verdict) -> str:
+    """Of the axis: what the estimates are, and their unit where that says more; rows may differ in what they are of."""
+    if not verdict.unit.startswith(column):
+        return f"{column} ({verdict.unit})"
+    return verdict.unit if len({row.get("in") for row in verdict.details}) == 1 else column
 
 
 def _decides(folder: Path, results: Sequence[Results]) -> Card | None:

@@ -107,7 +107,9 @@ def sentence(found: Sequence[Worlds]) -> str:
         if here:
             top = max(here, key=lambda row: abs(float(row["correlation"] or 0.0)))
             shown = f"{text(top['correlation'])} [{text(top['low'])}, {text(top['high'])}]"
-            parts.append(f"the loss of {agent} goes most with {top['measure']} (rank correlation {shown})")
+            measure = str(top["measure"])
+            named = measure if measure.startswith("what ") else f"the {measure}"
+            parts.append(f"the loss of {agent} goes most with {named} (rank correlation {shown})")
     if not parts:
         return ""
     said = f"At {one.label}, over {one.count} worlds, {'; '.join(parts)}"

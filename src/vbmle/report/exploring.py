@@ -121,8 +121,8 @@ def card(worlds: Sequence[WorldRuns]) -> Card | None:
     panel = Panel("forest", "", label, "", rows, mark=WORTH, x_range=(-1.0, 1.0))
     note = f"Dotted: {WORTH:.0%}, a gain worth having. What lies beyond -1 or 1 is drawn there."
     caption = (
-        f"What {found[0].agent} loses less than {PLAIN}, which does not explore, as a share of what that loses, with "
-        f"95% intervals of paired differences. {note} {REGRET}"
+        f"How much less {found[0].agent} loses than {PLAIN}, which does not explore, as a share of what the latter "
+        f"loses, with 95% intervals of paired differences. {note} {REGRET}"
     )
     chart = Chart("exploration", "exploration", "Whether exploration pays", note, caption, [panel])
     return Card("exploration", "Does exploration pay?", sentence(found), chart)

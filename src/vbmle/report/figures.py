@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -29,8 +30,17 @@ PANEL = 2.7
 WORLDS_ACROSS = 14
 """Worlds up to which they are the columns of a matrix."""
 
-LEGEND_LINE, LEGEND_LETTER = 0.73, 0.066
-"""Inches that an entry of a legend takes for its line and the space around it, and for each letter."""
+LEGEND_LINE = 0.73
+"""Inches that an entry of a legend takes for its line and the space around it."""
+
+IN_ROWS = ("strip", "forest")
+"""Forms with a row for each name."""
+
+ROOM, LETTER, LARGE_LETTER = 1.9, 0.066, 0.08
+"""Inches that such a panel needs beside its names, and those of a letter in a name and in the label of an axis."""
+
+TICKS = 4
+"""Powers of ten that are named on the axis of such a panel."""
 
 LEGENDS = ("lines", "points", "scatter")
 """Forms whose lines are named below the figure, not at their side."""
@@ -55,8 +65,7 @@ def draw(chart: Chart, styles: Styles) -> Figure:
     from matplotlib.figure import Figure
 
     panels = chart.panels
-    down, across = _grid(len(panels))
-    width = WIDTHS[across - 1] if panels[0].form != "matrix" else _matrix_width(panels[0])
+    down, across, width = _format(panels)
     tallest = max(_height(panel) for panel in panels)
     names = dict.fromkeys(line.name for p in panels for line in p.series if p.form in LEGENDS)
     below = _legend_height(list(names), width)
@@ -91,6 +100,20 @@ def finish(figure: Figure, path: str | Path) -> None:
     figure.savefig(path, dpi=DPI)
 
 
+def _format(panels: Sequence[Panel]) -> tuple[int, int, float]:
+    """Rows and columns of panels, and inches across: names at the side of a panel must leave room for it."""
+    down, across = _grid(len(panels))
+    if panels[0].form == "matrix":
+        return down, across, _matrix_width(panels[0])
+    if panels[0].form not in IN_ROWS:
+        return down, across, WIDTHS[across - 1]
+    names = LETTER * max(len(line.name) for panel in panels for line in panel.series)
+    while across > 1 and WIDTHS[2] / across - names < ROOM:
+        across -= 1
+    narrow = WIDTHS[across - 1] / across - names < ROOM
+    return math.ceil(len(panels) / across), across, WIDTHS[2] if narrow else WIDTHS[across - 1]
+
+
 def _grid(count: int) -> tuple[int, int]:
     """Rows and columns of so many panels."""
     across = min(count, 3) if count != 4 else 2
@@ -108,7 +131,7 @@ def _legend_height(names: Sequence[str], width: float) -> float:
 
 def _height(panel: Panel) -> float:
     """Inches."""
-    if panel.form in ("strip", "forest"):
+    if panel.form in IN_ROWS:
         return 0.9 + max(len({line.name for line in panel.series}), 3) * (
             0.3 if panel.form == "strip" else 0.24
         )
@@ -133,7 +156,7 @@ def _columns(names: Sequence[str], width: float) -> int:
     """Of the legend: as many as fit, up to three or four; each is as wide as its longest name."""
     for columns in range(min(3 if width < 7 else 4, len(names)), 1, -1):
         parts = np.array_split(np.array([len(name) for name in names]), columns)
-        if sum(LEGEND_LINE + LEGEND_LETTER * part.max() for part in parts) <= width:
+        if sum(LEGEND_LINE + LETTER * part.max() for part in parts) <= width:
             return columns
     return 1
 
@@ -161,7 +184,7 @@ def _panel(axes: Axes, panel: Panel, styles: Styles) -> None:
     if panel.form == "matrix":
         _matrix(axes, panel)
         return
-    in_rows = panel.form in ("strip", "forest")
+    in_rows = panel.form in IN_ROWS
     names = list(dict.fromkeys(line.name for line in panel.series))
     draw_one = {"lines": _line, "points": _points, "strip": _strip, "forest": _forest, "scatter": _scatter}[
         panel.form
@@ -169,7 +192,10 @@ def _panel(axes: Axes, panel: Panel, styles: Styles) -> None:
     for line in panel.series:
         style = styles.get(line.agent, NOBODY)
         draw_one(axes, line, style, names.index(line.name) if in_rows else len(panel.series))
-    axes.set(xlabel=panel.x_label, ylabel=panel.y_label)
+    axes.set(xlabel=_wrapped(panel.x_label, axes), ylabel=panel.y_label)
+    if in_rows:
+        axes.xaxis.label.set_fontsize("small")
+        axes.tick_params(axis="x", labelsize="small")
     _frame(axes, "x" if in_rows else "y")
     if in_rows:
         axes.set_yticks(range(len(names)), names, fontsize="small")
@@ -180,6 +206,15 @@ def _panel(axes: Axes, panel: Panel, styles: Styles) -> None:
     if panel.mark is not None:
         axes.axvline(panel.mark, color="0.4", linewidth=1, linestyle=":")
     _scales(axes, panel)
+
+
+def _wrapped(label: str, axes: Axes) -> str:
+    """The label of an axis in lines that are no longer than the axis has room for."""
+    figure, grid = axes.get_figure(), axes.get_gridspec()
+    if figure is None or grid is None or not label:
+        return label
+    inches = figure.bbox.width / figure.dpi / grid.ncols
+    return textwrap.fill(label, round(0.85 * inches / LARGE_LETTER), break_long_words=False)
 
 
 def _matrix(axes: Axes, panel: Panel) -> None:
@@ -315,5 +350,7 @@ def _from_nothing(axes: Axes, highest: float, which: str) -> None:
     getattr(axes, f"set_{which}scale")("symlog", linthresh=linear, linscale=0.5)
     getattr(axes, f"set_{which}lim")(-0.3 * linear, top)
     powers = [10.0**power for power in range(lowest, math.floor(math.log10(top)) + 1)]
+    if which == "x" and len(powers) > TICKS:  # side by side, more of them would run into each other
+        powers = powers[:0:-1][:: math.ceil((len(powers) - 1) / TICKS)][::-1]
     getattr(axes, f"set_{which}ticks")([0.0, *powers], ["0", *(f"{power:g}" for power in powers)])
     axes.minorticks_off()

@@ -39,7 +39,7 @@ def figure(stem: str, caption: str) -> str:
     lines = [
         r"\begin{figure}",
         r"\centering",
-        rf"\includegraphics[width=\linewidth]{{{stem}}}",
+        rf"\includegraphics[width=\linewidth]{{{{{stem}}}.pdf}}",  # in braces: names may have dots
         rf"\caption{{{escape(caption)}}}",
         rf"\label{{fig:{stem}}}",
         r"\end{figure}",

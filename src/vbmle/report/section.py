@@ -121,11 +121,13 @@ def _asked(made: Sequence[Chart], shown: Sequence[str], text: Text) -> list[Char
 
 def _tables(key: str, worlds: Sequence[WorldRuns], text: Text, results: Sequence[Results]) -> list[Table]:
     found = [_regret(key, worlds, results), _pairs(key, worlds)]
+    after = _after(worlds)
     trends = tables.trends(worlds, text.parameter)
     if any(tables.cell(row, "exponent") != "-" for row in trends):
         title = "How regret grows with a parameter"
         caption = (
-            f"{title}: the exponent b of mean regret ~ parameter^b over the worlds that differ in it alone."
+            f"{title}: the exponent b of mean regret after {after} ~ parameter^b, over the worlds that differ in it "
+            "alone. Brackets are 95% bootstrap intervals."
         )
         found.append(Table(f"{key}-trends", title, "", caption, tables.TREND, trends))
     return [table for table in found if table.rows]
@@ -140,9 +142,7 @@ def _regret(key: str, worlds: Sequence[WorldRuns], results: Sequence[Results]) -
             "dimension, the reward and the width of the network open, so its standard deviations can be compared in "
             "size only."
         )
-    steps = sorted({world.horizon for world in worlds})
-    after = f"{steps[0]}" if len(steps) == 1 else f"{steps[0]} to {steps[-1]}"
-    title = f"Regret after {after} steps"
+    title = f"Regret after {_after(worlds)}"
     caption = f"{title}. {charts.REGRET} Brackets are 95% bootstrap intervals. {COLUMNS} {note}".rstrip()
     return Table(f"{key}-regret", title, note, caption, tables.REGRET, rows)
 
@@ -156,5 +156,12 @@ def _pairs(key: str, worlds: Sequence[WorldRuns]) -> Table:
         "contains 0 leaves open which is better."
     )
     title = "Agents compared on the same worlds with the same luck"
-    caption = f"{title}. {note} Brackets are 95% bootstrap intervals, for one comparison at a time."
+    told = f"{title}, after {_after(worlds)}. {note}"
+    caption = f"{told} Brackets are 95% bootstrap intervals, for one comparison at a time."
     return Table(f"{key}-pairs", title, only, caption, tables.PAIRS, pairs, first)
+
+
+def _after(worlds: Sequence[WorldRuns]) -> str:
+    """How many steps there were, in words."""
+    steps = sorted({world.horizon for world in worlds})
+    return f"{steps[0]} steps" if len(steps) == 1 else f"{steps[0]} to {steps[-1]} steps"
