@@ -29,6 +29,15 @@ bool step_on_face(const Point& at, Workspace& work) {
     return true;
 }
 
+// Corrects the factors by how the slope, in work.kept before, has changed along the step. `judge` left in work.rest what of it
+// counts on the face.
+void learn_from_step(Workspace& work) {
+    const Index m = work.slope.size;
+    double* shown = work.kept.data;
+    for (Index j = 0; j < m; ++j) shown[j] -= work.slope[j];
+    learn({work.step.data, work.rest.data, shown}, m, work.best.data, work.qp);
+}
+
 bool holds(const Problem& problem, const Point& at, const double* y, Workspace& work) {
     const Block& block = problem.set.blocks[0];
     Facets facets = block.facets;
@@ -66,7 +75,9 @@ double polish(const Problem& problem, double f, double before, Point& at, Worksp
         }
         copy(work.trial_y.data, m, at.y);
         f = reached;
+        copy(work.slope.data, m, work.kept.data);
         find_slope(problem, at, work);
+        learn_from_step(work);
     }
     return f;
 }

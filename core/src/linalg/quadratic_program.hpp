@@ -55,4 +55,15 @@ QpStatus solve_qp(const QuadraticProgram& program, QpSolution& solution, QpWork&
 ConstMatrix qp_frame(const QpWork& work, Index n);
 ConstMatrix qp_upper(const QpWork& work, Index n);
 
+// What a step on the face has shown of B: its image as the frame has it, and as it turned out to be.
+struct Secant {
+    const double* step;   // (n,) s = Z (Z'BZ)^{-1} Z' b
+    const double* image;  // (n,) b, orthogonal to the frame's rows of active facets
+    const double* shown;  // (n,) q, B s as it turned out to be
+};
+
+// Corrects the frame so that it maps q to s, by as little as that takes (quadratic_secant.cpp). `scratch` is (n,). False, and
+// the frame as it was, where q shows no curvature along s.
+bool learn(const Secant& secant, Index n, double* scratch, QpWork& work);
+
 }  // namespace vb
