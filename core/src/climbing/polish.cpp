@@ -8,6 +8,7 @@ namespace vb {
 namespace {
 
 constexpr double kQuick = 0.1;          // ... while each step makes the residual so much smaller ...
+constexpr double kTeaching = 1e-8;      // below this residual, changes of the slope are as much rounding as curvature
 constexpr Index kManyCoordinates = 32;  // ... and with so many free coordinates: with fewer, new factors are cheap
 
 // step = Z (Z' B Z)^{-1} Z' g on the face of the last program, and the multipliers that go with g there. False, and the
@@ -77,7 +78,7 @@ double polish(const Problem& problem, double f, double before, Point& at, Worksp
         f = reached;
         copy(work.slope.data, m, work.kept.data);
         find_slope(problem, at, work);
-        learn_from_step(work);
+        if (before > kTeaching) learn_from_step(work);
     }
     return f;
 }
