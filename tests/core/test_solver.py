@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from problems import draw
 from solving import NETWORK, again, objective, started, status
 
@@ -76,6 +78,27 @@ def test_a_climb_to_what_is_known_is_given_up():
     assert status(alone) == "converged"
     assert alone.views["iterations"][0] > 0
     np.testing.assert_allclose(alone.views["theta"][0], top, rtol=0.0, atol=1e-6)
+
+
+@given(seed=st.integers(0, 2**20))
+def test_facets_far_away_are_not_forgotten(seed: int):
+    """895 facets, of which climbs look at those near where they last looked: no jump ends outside, or elsewhere than it
+    would with nothing looked at before.
+    """
+    world, rng = random_network(15, 4, 10), np.random.default_rng(seed)
+    phi, counts = world.mdp.transitions.phi, draw(world, 200, rng)
+    used = Solver(world.mdp.core, 1, factors=True)
+    for _ in range(4):
+        start = world.mdp.polytope.interior + 0.1 * rng.normal(size=10)
+        objective = make_objective(counts.core, 1.0, 10.0 ** rng.uniform(-1.0, 3.0), int(rng.integers(15)))
+        new = Solver(world.mdp.core, 1, factors=True)
+        for solver in (used, new):
+            solver.stand_at(start)
+            solver.plan()
+            solver.climb(objective)
+        assert (phi @ used.views["theta"][0]).min() >= -1e-12
+        for name in ("theta", "result", "num_active"):
+            np.testing.assert_array_equal(used.views[name][0], new.views[name][0])
 
 
 @pytest.mark.parametrize("name", EXAMPLES)

@@ -17,12 +17,24 @@ namespace vb {
 
 enum class QpStatus { solved, not_convex, infeasible, too_long };
 
+// Facets near the point y where a program is stated. While y + d is within the radius of the reference, no other can be
+// violated, and no other is looked at.
+struct Nearby {
+    ConstIndices facet;       // which they are; none where all are looked at from the start
+    const double* reference;  // (n,)
+    double radius;
+    const double* y;          // (n,)
+    double* slack;            // the program's; where it is not complete, of the facets nearby and of those to try first
+    bool complete;            // slack is there for all facets
+};
+
 struct QuadraticProgram {
     ConstMatrix B;         // (n, n) symmetric
     const double* g;       // (n,)
-    Facets facets;         // only the normals are used
+    Facets facets;         // only the normals are used; the offsets, too, where `nearby` completes the slack
     const double* slack;   // (facets,) at d = 0
     ConstMatrix root = {};  // L^{-1} of B = L L', where the caller has it; otherwise it is computed
+    Nearby* nearby = nullptr;  // or null: all facets are looked at
 };
 
 // On entry active[:num_active] are the facets to try first; at the end the active ones, with their multipliers.

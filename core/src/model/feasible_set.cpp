@@ -10,6 +10,11 @@ void facet_values(const Facets& facets, const double* base, const double* y, dou
     add_columns(facets.by_axis, facets.count, y, facets.free, base, out);
 }
 
+void some_facet_values(const Facets& facets, View<const Index> listed, const double* base, const double* y, double* out) {
+    const Index count = listed.empty() ? facets.count : listed.size;
+    for (Index k = 0; k < count; ++k) out[k] = facets.value(listed.empty() ? k : listed[k], base, y);
+}
+
 void assemble(const FeasibleSet& set, const double* y, double* theta) {
     for (Index b = 0; b < set.num_blocks; ++b) {
         const Block& block = set.blocks[b];
