@@ -46,6 +46,17 @@ bool is_within(const NearFacets& near, const double* y, Index free, double part)
 
 ConstIndices listed(const NearFacets& near) { return {near.facet.data, near.count}; }
 
+// slack[i] at y for the facets i that are listed
+void fill_slack(const Facets& all, ConstIndices some, const double* y, double* slack) {
+    constexpr Index kTogether = 64;
+    double values[kTogether];
+    for (Index first = 0; first < some.size; first += kTogether) {
+        const Index count = some.size - first < kTogether ? some.size - first : kTogether;
+        some_facet_values(all, {some.data + first, count}, all.offsets, y, values);
+        for (Index k = 0; k < count; ++k) slack[some[first + k]] = values[k];
+    }
+}
+
 }  // namespace
 
 NearFacets make_near_facets(Arena& arena, const FeasibleSet& set) {
@@ -80,8 +91,8 @@ Nearby nearby_at(NearFacets& near, const Block& block, const double* y, ConstInd
         look_around(near, all, y, slack);
     } else {
         found.complete = false;
-        for (Index i : listed(near)) some_facet_values(all, {&i, 1}, all.offsets, y, slack + i);
-        for (Index i : tried) some_facet_values(all, {&i, 1}, all.offsets, y, slack + i);
+        fill_slack(all, listed(near), y, slack);
+        fill_slack(all, tried, y, slack);
     }
     if (near.ready) found.facet = listed(near);
     found.radius = near.radius;

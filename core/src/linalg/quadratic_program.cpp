@@ -211,6 +211,7 @@ QpWork make_qp_work(Arena& arena, Index most_free, Index most_facets) {
     QpWork work;
     const Index n = most_free, room = most_free + kSpare;
     work.lower = arena.matrix(n, n);
+    work.square = arena.matrix(n, n);
     work.frame = arena.matrix(n, n);
     work.upper = arena.matrix(n, n);
     work.direction = arena.take<double>(room);

@@ -50,7 +50,7 @@ struct QpSolution {
 // Scratch, and what the last solve leaves: rows num_active.. of `frame` span the face on which it ended, with
 // Z (Z'BZ)^{-1} Z' = sum of their outer products; `upper` is the triangular factor of the active normals.
 struct QpWork {
-    Matrix lower, frame, upper;      // (n, n)
+    Matrix lower, frame, upper, square;  // (n, n)
     Vector direction, normal_step, r, depth;  // (n + kSpare)
     Indices guess;                   // (n + kSpare)
     Vector values;                   // (facets)
