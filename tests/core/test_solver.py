@@ -17,7 +17,7 @@ from vbmle.core.solver import STATUSES, Solver, make_objective
 from vbmle.core.transition_counts import Counts
 from vbmle.estimation import maximiser
 from vbmle.testing import example_models
-from vbmle.worlds import random_network, riverswim
+from vbmle.worlds import hypercube, random_network, riverswim
 
 HEADER = Path(__file__).parents[2] / "core" / "include" / "vbmle" / "library.h"
 EXAMPLES = example_models()
@@ -78,6 +78,30 @@ def test_a_climb_to_what_is_known_is_given_up():
     assert status(alone) == "converged"
     assert alone.views["iterations"][0] > 0
     np.testing.assert_allclose(alone.views["theta"][0], top, rtol=0.0, atol=1e-6)
+
+
+def test_a_climb_that_would_have_to_win_three_times_its_slope_is_given_up():
+    """From a lower maximum, far from the best: its slope promises nothing. The other way round it is climbed to the end."""
+    world = hypercube(4, gap=0.9)
+    objective = make_objective(draw(world, 20, np.random.default_rng(0)).core, ridge=1.0, bias=5.0, state=0)
+    tops: list[tuple[float, np.ndarray]] = []
+    for start in np.random.default_rng(1).normal(size=(20, 4)):
+        alone = started(world, False)
+        alone.stand_at(world.mdp.polytope.interior + start)
+        alone.climb(objective)
+        if status(alone) == "converged":
+            tops.append((float(alone.views["result"][0, 0]), alone.views["theta"][0].copy()))
+    (worst, low), (best, high) = min(tops, key=lambda top: top[0]), max(tops, key=lambda top: top[0])
+    assert best > worst + 1e-3
+    assert np.abs(high - low).max() > 0.05  # not next to each other, which would be a reason of its own
+    for first, second, given_up in ((high, low, True), (low, high, False)):
+        known = started(world, False)
+        known.stand_at(first)
+        known.climb(objective)
+        known.add_start(objective, second)
+        assert (STATUSES[known.views["status"][-1]] == "stalled") == given_up
+        assert known.size == (1 if given_up else 2)
+        np.testing.assert_allclose(known.views["result"][0, 0], best, rtol=1e-9)
 
 
 @given(seed=st.integers(0, 2**20))
