@@ -81,7 +81,7 @@ def test_a_climb_to_what_is_known_is_given_up():
 
 
 def test_a_climb_that_would_have_to_win_three_times_its_slope_is_given_up():
-    """From a lower maximum, far from the best: its slope promises nothing. The other way round it is climbed to the end."""
+    """From a lower maximum, far from the best: its slope promises nothing. The other way round it goes to the end."""
     world = hypercube(4, gap=0.9)
     objective = make_objective(draw(world, 20, np.random.default_rng(0)).core, ridge=1.0, bias=5.0, state=0)
     tops: list[tuple[float, np.ndarray]] = []
