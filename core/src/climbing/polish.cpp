@@ -7,7 +7,7 @@ namespace vb {
 
 namespace {
 
-constexpr double kQuick = 0.3;          // ... while each step makes the residual so much smaller ...
+constexpr double kQuick = 0.1;          // ... while each step makes the residual so much smaller ...
 constexpr double kTeaching = 1e-9;      // below this residual, changes of the slope are as much rounding as curvature
 constexpr Index kManyCoordinates = 4;   // ... and with so many free coordinates: with fewer, new factors are cheap
 
