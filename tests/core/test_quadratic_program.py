@@ -127,6 +127,33 @@ def test_normals_by_columns_change_nothing_but_speed(kind: str, seed: int, n: in
 
 
 @each_kind
+@given(seed=seeds, n=st.integers(1, 12), pull=pulls)
+def test_a_step_on_the_face_corrects_the_frame_as_bfgs_would(kind: str, seed: int, n: int, pull: float):
+    """K+ = (1 - s q'/sq) K (1 - q s'/sq) + s s'/sq, which stays on the face and maps q to s."""
+    program, rng = quadratic(kind, seed, n, pull), np.random.default_rng([seed, n, 1])
+    shown = curved(rng, n, 100.0)
+    status, active, K, learnt, s = program.learn(rng.normal(size=n), shown)
+    if not np.abs(s).max() > 0.0:  # at a vertex there is no step
+        assert (status, len(active)) == (NOT_CONVEX, n)
+        return
+    assert status == SOLVED
+    q = shown @ s
+    turned = np.eye(n) - np.outer(s, q) / (s @ q)
+    expected = turned @ K @ turned.T + np.outer(s, s) / (s @ q)
+    size = np.abs(K).max() + np.abs(expected).max()
+    np.testing.assert_allclose(learnt, expected, rtol=0.0, atol=1e-10 * size)
+    np.testing.assert_allclose(learnt @ q, s, rtol=0.0, atol=1e-10 * size * np.abs(q).max())
+    np.testing.assert_allclose(program.normals[active] @ learnt, 0.0, atol=1e-10 * size)
+
+
+def test_a_step_that_shows_no_curvature_teaches_nothing():
+    program, rng = quadratic("box", 0, 4, 1e-3), np.random.default_rng(0)
+    lesson = program.learn(rng.normal(size=4), -np.eye(4))
+    assert lesson.status == NOT_CONVEX
+    np.testing.assert_array_equal(lesson.before, lesson.after)
+
+
+@each_kind
 @pytest.mark.parametrize("condition", [1e6, 1e10])
 def test_ill_conditioned_quadratic_programs_are_solved(kind: str, condition: float):
     for seed in range(20):

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from problems import draw
 from solving import NETWORK, again, objective, started, status
 
@@ -15,7 +17,7 @@ from vbmle.core.solver import STATUSES, Solver, make_objective
 from vbmle.core.transition_counts import Counts
 from vbmle.estimation import maximiser
 from vbmle.testing import example_models
-from vbmle.worlds import random_network, riverswim
+from vbmle.worlds import hypercube, random_network, riverswim
 
 HEADER = Path(__file__).parents[2] / "core" / "include" / "vbmle" / "library.h"
 EXAMPLES = example_models()
@@ -76,6 +78,51 @@ def test_a_climb_to_what_is_known_is_given_up():
     assert status(alone) == "converged"
     assert alone.views["iterations"][0] > 0
     np.testing.assert_allclose(alone.views["theta"][0], top, rtol=0.0, atol=1e-6)
+
+
+def test_a_climb_that_would_have_to_win_three_times_its_slope_is_given_up():
+    """From a lower maximum, far from the best: its slope promises nothing. The other way round it goes to the end."""
+    world = hypercube(4, gap=0.9)
+    objective = make_objective(draw(world, 20, np.random.default_rng(0)).core, ridge=1.0, bias=5.0, state=0)
+    tops: list[tuple[float, np.ndarray]] = []
+    for start in np.random.default_rng(1).normal(size=(20, 4)):
+        alone = started(world, False)
+        alone.stand_at(world.mdp.polytope.interior + start)
+        alone.climb(objective)
+        if status(alone) == "converged":
+            tops.append((float(alone.views["result"][0, 0]), alone.views["theta"][0].copy()))
+    (worst, low), (best, high) = min(tops, key=lambda top: top[0]), max(tops, key=lambda top: top[0])
+    assert best > worst + 1e-3
+    assert np.abs(high - low).max() > 0.05  # not next to each other, which would be a reason of its own
+    for first, second, given_up in ((high, low, True), (low, high, False)):
+        known = started(world, False)
+        known.stand_at(first)
+        known.climb(objective)
+        known.add_start(objective, second)
+        assert (STATUSES[known.views["status"][-1]] == "stalled") == given_up
+        assert known.size == (1 if given_up else 2)
+        np.testing.assert_allclose(known.views["result"][0, 0], best, rtol=1e-9)
+
+
+@given(seed=st.integers(0, 2**20))
+def test_facets_far_away_are_not_forgotten(seed: int):
+    """895 facets, of which climbs look at those near where they last looked: no jump ends outside, or elsewhere than it
+    would with nothing looked at before.
+    """
+    world, rng = random_network(15, 4, 10), np.random.default_rng(seed)
+    phi, counts = world.mdp.transitions.phi, draw(world, 200, rng)
+    used = Solver(world.mdp.core, 1, factors=True)
+    for _ in range(4):
+        start = world.mdp.polytope.interior + 0.1 * rng.normal(size=10)
+        objective = make_objective(counts.core, 1.0, 10.0 ** rng.uniform(-1.0, 3.0), int(rng.integers(15)))
+        new = Solver(world.mdp.core, 1, factors=True)
+        for solver in (used, new):
+            solver.stand_at(start)
+            solver.plan()
+            solver.climb(objective)
+        assert (phi @ used.views["theta"][0]).min() >= -1e-12
+        for name in ("theta", "result", "num_active"):
+            np.testing.assert_array_equal(used.views[name][0], new.views[name][0])
 
 
 @pytest.mark.parametrize("name", EXAMPLES)

@@ -112,6 +112,11 @@ typedef struct vb_part_program {
 /* VB_OK, VB_NOT_CONVEX, VB_INFEASIBLE, or VB_OUT_OF_ITERATIONS. */
 VB_API vb_status vb_part_solve_program(vb_part_program* program);
 
+/* Solves a program, then takes one step on the face where it ended, s = K slope, which shows the curvature q = shown s. K is the
+ * inverse of B along the face. Before and after that was learnt: K (2, n, n); the step (n,). VB_NOT_CONVEX where q shows no
+ * curvature along s, or as a program ends. */
+VB_API vb_status vb_part_learn(vb_part_program* program, const double* slope, const double* shown, double* K, double* step);
+
 /* lower (n, n) becomes the Cholesky factor of a symmetric matrix (n, n), and inverse (n, n) the factor's inverse: lower
  * triangles. VB_NOT_CONVEX where the matrix is not safely positive definite. */
 VB_API vb_status vb_part_cholesky(int64_t n, const double* matrix, double* lower, double* inverse);

@@ -38,6 +38,31 @@ const double* turned(const vb_part_program& p, Arena& arena) {
     return columns.data;
 }
 
+// K = sum of outer products of the frame's rows of the face
+void write_inverse(const QpWork& work, Index n, Index count, double* K) {
+    const ConstMatrix frame = qp_frame(work, n);
+    fill(K, n * n, 0.0);
+    for (Index k = count; k < n; ++k) {
+        for (Index i = 0; i < n; ++i) add_scaled(frame[k][i], frame[k], n, K + i * n);
+    }
+}
+
+// out = M x
+void multiply(const double* M, const double* x, Index n, double* out) {
+    for (Index i = 0; i < n; ++i) out[i] = dot(M + i * n, x, n);
+}
+
+// image = the slope, less its parts along normals that the frame's rows of active facets see
+void write_image(const Facets& facets, const QpSolution& at, const QpWork& work, const double* slope, double* image) {
+    const Index n = facets.free, count = at.num_active;
+    const ConstMatrix frame = qp_frame(work, n), upper = qp_upper(work, n);
+    copy(slope, n, image);
+    for (Index k = count - 1; k >= 0; --k) {
+        at.multiplier[k] = -dot(frame[k], image, n) / upper[k][k];
+        add_scaled(at.multiplier[k], facets.normal(at.active[k]), n, image);
+    }
+}
+
 }  // namespace
 
 struct vb_probe {
@@ -108,6 +133,29 @@ vb_status vb_part_solve_program(vb_part_program* program) {
     p.num_active = solution.num_active;
     p.turns = solution.turns;
     return code_of(status);
+}
+
+vb_status vb_part_learn(vb_part_program* program, const double* slope, const double* shown, double* K, double* step) {
+    if (program == nullptr || !fits(*program) || !slope || !shown || !K || !step) return VB_BAD_ARGUMENT;
+    const vb_part_program& p = *program;
+    const Index n = p.free;
+    Arena arena;
+    QpWork work = make_qp_work(arena, n, p.facets);
+    Vector image = arena.take<double>(n), change = arena.take<double>(n), scratch = arena.take<double>(n);
+    if (arena.failed()) return VB_OUT_OF_MEMORY;
+    arena.spoil();
+    const Facets facets{p.facets, n, p.normals, nullptr, nullptr};
+    QpSolution solution{p.d, p.active, p.multiplier, p.num_active};
+    const QpStatus status = solve_qp({{p.B, n, n}, p.g, facets, p.slack}, solution, work);
+    program->num_active = solution.num_active;
+    if (status != QpStatus::solved) return code_of(status);
+    write_inverse(work, n, solution.num_active, K);
+    write_image(facets, solution, work, slope, image.data);
+    multiply(K, slope, n, step);
+    multiply(shown, step, n, change.data);
+    const bool learnt = learn({step, image.data, change.data}, n, scratch.data, work);
+    write_inverse(work, n, solution.num_active, K + n * n);
+    return learnt ? VB_OK : VB_NOT_CONVEX;
 }
 
 vb_status vb_part_cholesky(int64_t n, const double* matrix, double* lower, double* inverse) {

@@ -133,7 +133,6 @@ bool begin(const Problem& problem, Point& at, Workspace& work, State& state) {
     fill(work.product.last.data, work.product.last.size, std::numeric_limits<double>::quiet_NaN());
     work.residual = 1.0;
     work.gap = kInfinity;
-    work.near.of_this_climb = false;
     if (work.surrogate != nullptr) work.surrogate->has_last = false;
     work.planner.visits_known = false;
     work.planner.precision = sweep_precision(problem.model.discount);

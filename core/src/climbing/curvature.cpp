@@ -1,5 +1,7 @@
 #include "climbing/curvature.hpp"
 
+#include "linalg/product.hpp"
+
 namespace vb {
 
 namespace {
@@ -17,41 +19,6 @@ const double* projected(const Problem& problem, Index i, double* out) {
         add_scaled(value, block.basis + k * block.num_free, block.num_free, out);
     }
     return out;
-}
-
-// B += X X' for X of (m, count), its lower triangle: two by four entries at a time, each a long sum.
-void add_products(Matrix X, Index count, Matrix B) {
-    const Index m = X.rows;
-    Index a = 0;
-    for (; a + 1 < m; a += 2) {
-        const double *x = X[a], *y = X[a + 1];
-        Index c = 0;
-        for (; c + 3 <= a + 1 && c + 3 < m; c += 4) {
-            double s[8] = {0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0};
-            const double *p = X[c], *q = X[c + 1], *r = X[c + 2], *t = X[c + 3];
-            for (Index k = 0; k < count; ++k) {
-                s[0] += x[k] * p[k];
-                s[1] += x[k] * q[k];
-                s[2] += x[k] * r[k];
-                s[3] += x[k] * t[k];
-                s[4] += y[k] * p[k];
-                s[5] += y[k] * q[k];
-                s[6] += y[k] * r[k];
-                s[7] += y[k] * t[k];
-            }
-            for (Index j = 0; j < 4; ++j) {
-                if (c + j <= a) B[a][c + j] += s[j];
-                B[a + 1][c + j] += s[4 + j];
-            }
-        }
-        for (; c <= a + 1; ++c) {
-            if (c <= a) B[a][c] += dot(x, X[c], count);
-            B[a + 1][c] += dot(y, X[c], count);
-        }
-    }
-    for (; a < m; ++a) {
-        for (Index c = 0; c <= a; ++c) B[a][c] += dot(X[a], X[c], count);
-    }
 }
 
 void mirror(Matrix B) {
@@ -73,13 +40,43 @@ void find_concave_curvature(const Problem& problem, const Point& at, Workspace& 
             const Index i = objective.observed[first + k];
             const double weight = vb::sqrt(objective.counts[i]) / at.p[i];
             const double* phi = projected(problem, i, work.dense.row.data);
-            for (Index a = 0; a < m; ++a) scaled[a][k] = weight * phi[a];
+            for (Index a = 0; a < m; ++a) scaled[k][a] = weight * phi[a];
         }
-        add_products(scaled, count, B);
+        add_transposed_product({scaled.data, count, m}, {scaled.data, count, m}, B);
     }
     for (Index a = 0; a < m; ++a) B[a][a] += objective.ridge;
     mirror(B);
 }
+
+namespace {
+
+// The part of state s in Z and Y before solving: row s of Z, and what its successors collect in Y.
+void add_each_row(const Problem& problem, const Point& at, Index s, Workspace& work) {
+    const Model& model = problem.model;
+    const Index m = problem.set.num_free, pair = model.pair(s, at.policy[s]);
+    for (Index i = model.pair_begin[pair]; i < model.pair_begin[pair + 1]; ++i) {
+        const double* phi = projected(problem, i, work.dense.row.data);
+        add_scaled(model.gain(i, at.V), phi, m, work.dense.Z[s]);
+        add_scaled(work.visits[s], phi, m, work.dense.Y[model.successor[i]]);
+    }
+}
+
+// The same where the pair leads to all states in order, so that its rows are one matrix.
+void add_full_rows(const Problem& problem, const Point& at, Index s, Workspace& work) {
+    constexpr Index kTogether = 64;
+    const Model& model = problem.model;
+    const Index m = problem.set.num_free, states = model.num_states, begin = model.pair_begin[model.pair(s, at.policy[s])];
+    const double* phi = model.features.projected + begin * m;
+    double gain[kTogether];
+    for (Index first = 0; first < states; first += kTogether) {
+        const Index count = states - first < kTogether ? states - first : kTogether;
+        for (Index i = 0; i < count; ++i) gain[i] = model.gain(begin + first + i, at.V);
+        add_rows({phi + first * m, count, m}, gain, work.dense.Z[s]);
+    }
+    add_scaled(work.visits[s], phi, states * m, work.dense.Y.data);
+}
+
+}  // namespace
 
 void find_value_curvature(const Problem& problem, const Point& at, Workspace& work) {
     const Model& model = problem.model;
@@ -88,22 +85,18 @@ void find_value_curvature(const Problem& problem, const Point& at, Workspace& wo
     fill(Z.data, states * m, 0.0);
     fill(Y.data, states * m, 0.0);
     for (Index s = 0; s < states; ++s) {
-        const Index pair = model.pair(s, at.policy[s]);
-        for (Index i = model.pair_begin[pair]; i < model.pair_begin[pair + 1]; ++i) {
-            const double* phi = projected(problem, i, work.dense.row.data);
-            add_scaled(model.gain(i, at.V), phi, m, Z[s]);
-            add_scaled(work.visits[s], phi, m, Y[model.successor[i]]);
+        if (work.planner.full && model.features.projected != nullptr) {
+            add_full_rows(problem, at, s, work);
+        } else {
+            add_each_row(problem, at, s, work);
         }
     }
     work.planner.lu = at.lu;
     solve_columns(work.planner, at.p, at.policy, Z, kAccuracy);
     fill(out.data, m * m, 0.0);
-    for (Index s = 0; s < states; ++s) {
-        for (Index j = 0; j < m; ++j) {
-            const double y = model.discount * Y[s][j], z = model.discount * Z[s][j];
-            for (Index k = 0; k <= j; ++k) out[j][k] += y * Z[s][k] + z * Y[s][k];
-        }
-    }
+    for (Index i = 0; i < states * m; ++i) Y.data[i] *= model.discount;
+    add_transposed_product(Y, Z, out);
+    add_transposed_product(Z, Y, out);
     mirror(out);
 }
 

@@ -4,9 +4,12 @@ namespace vb {
 
 namespace {
 
-constexpr Index kManyFacets = 128;  // below, looking at all of them costs no more
-constexpr Index kNearShare = 6;     // at most this part of them is near
-constexpr double kWidest = 1.0;     // the first radius tried; then halves
+constexpr Index kManyFacets = 128;   // below, looking at all of them costs no more
+constexpr Index kNearShare = 6;      // at most this part of them is near ...
+constexpr Index kMostNear = 1 << 16;  // ... and no more than these
+constexpr double kWidest = 1.0;      // the first radius tried; then halves
+constexpr double kNarrowest = 1e-6;
+constexpr double kRounding = 1e-14;  // by so much a facet may be violated
 
 double distance(const double* a, const double* b, Index n) {
     double square = 0.0;
@@ -14,31 +17,43 @@ double distance(const double* a, const double* b, Index n) {
     return vb::sqrt(square);
 }
 
-Index count_within(const NearFacets& near, Index facets, double radius) {
+Index count_within(const double* slack, Index facets, double radius) {
     Index count = 0;
-    for (Index i = 0; i < facets; ++i) count += near.slack[i] <= radius ? 1 : 0;
+    for (Index i = 0; i < facets; ++i) count += slack[i] <= radius ? 1 : 0;
     return count;
 }
 
-double choose_radius(const NearFacets& near, Index facets) {
-    double radius = kWidest;
-    while (radius > 1e-6 && count_within(near, facets, radius) > facets / kNearShare) radius *= 0.5;
-    return radius;
+// Makes y the reference, unless so many facets meet there that no radius has few. Slack becomes that of all facets at y.
+void look_around(NearFacets& near, const Facets& all, const double* y, double* slack) {
+    some_facet_values(all, {}, all.offsets, y, slack);
+    near.radius = kWidest;
+    Index count = count_within(slack, all.count, near.radius);
+    while (count > near.facet.size && near.radius > kNarrowest) {
+        near.radius *= 0.5;
+        count = count_within(slack, all.count, near.radius);
+    }
+    near.ready = count <= near.facet.size;
+    near.count = 0;
+    for (Index i = 0; near.ready && i < all.count; ++i) {
+        if (slack[i] <= near.radius) near.facet[near.count++] = i;
+    }
+    copy(y, all.free, near.reference.data);
 }
 
-void gather(NearFacets& near, const Facets& all) {
-    const Index free = all.free;
-    near.count = 0;
-    for (Index i = 0; i < all.count; ++i) {
-        const bool is_near = near.slack[i] <= near.radius && near.count < near.facet.size;
-        near.place[i] = is_near ? near.count : -1;
-        if (is_near) near.facet[near.count++] = i;
-    }
-    for (Index k = 0; k < near.count; ++k) {
-        const double* normal = all.normal(near.facet[k]);
-        copy(normal, free, near.normals.data + k * free);
-        near.offsets[k] = all.offsets[near.facet[k]];
-        for (Index j = 0; j < free; ++j) near.by_axis[j * near.count + k] = normal[j];
+bool is_within(const NearFacets& near, const double* y, Index free, double part) {
+    return near.ready && distance(y, near.reference.data, free) <= part * near.radius;
+}
+
+ConstIndices listed(const NearFacets& near) { return {near.facet.data, near.count}; }
+
+// slack[i] at y for the facets i that are listed
+void fill_slack(const Facets& all, ConstIndices some, const double* y, double* slack) {
+    constexpr Index kTogether = 64;
+    double values[kTogether];
+    for (Index first = 0; first < some.size; first += kTogether) {
+        const Index count = some.size - first < kTogether ? some.size - first : kTogether;
+        some_facet_values(all, {some.data + first, count}, all.offsets, y, values);
+        for (Index k = 0; k < count; ++k) slack[some[first + k]] = values[k];
     }
 }
 
@@ -47,34 +62,41 @@ void gather(NearFacets& near, const Facets& all) {
 NearFacets make_near_facets(Arena& arena, const FeasibleSet& set) {
     NearFacets near;
     const Facets& all = set.blocks[0].facets;
-    if (set.num_blocks != 1 || all.count < kManyFacets || all.by_axis == nullptr) return near;
-    const Index most = all.count / kNearShare + all.free;
+    if (set.num_blocks != 1 || all.count < kManyFacets) return near;
     near.reference = arena.take<double>(all.free);
-    near.slack = arena.take<double>(all.count);
-    near.facet = arena.take<Index>(most);
-    near.place = arena.take<Index>(all.count);
-    near.normals = arena.take<double>(most * all.free);
-    near.by_axis = arena.take<double>(most * all.free);
-    near.offsets = arena.take<double>(most);
-    near.values = arena.take<double>(most);
+    near.facet = arena.take<Index>(all.count / kNearShare < kMostNear ? all.count / kNearShare : kMostNear);
     return near;
 }
 
-bool look_around(NearFacets& near, const Block& block, const double* y, Look look) {
-    if (near.slack.empty()) return false;
-    const bool known = near.ready && (look == Look::any || near.of_this_climb);
-    if (known && distance(y, near.reference.data, block.num_free) <= 0.5 * near.radius) return true;
+bool all_hold(NearFacets& near, const Block& block, const double* y, double* slack) {
     const Facets& all = block.facets;
-    facet_values(all, all.offsets, y, near.slack.data);
-    near.radius = choose_radius(near, all.count);
-    gather(near, all);
-    copy(y, block.num_free, near.reference.data);
-    near.ready = near.of_this_climb = count_within(near, all.count, near.radius) == near.count;
-    return near.ready;
+    Index seen = all.count;
+    if (near.facet.empty()) {
+        facet_values(all, all.offsets, y, slack);
+    } else if (is_within(near, y, all.free, 1.0) && near.count > 0) {
+        some_facet_values(all, listed(near), all.offsets, y, slack);
+        seen = near.count;
+    } else {
+        look_around(near, all, y, slack);
+    }
+    double least = 0.0;
+    for (Index i = 0; i < seen; ++i) least = smaller(least, slack[i]);
+    return least >= -kRounding;
 }
 
-bool within_reach(const NearFacets& near, const double* y, Index free) {
-    return distance(y, near.reference.data, free) <= near.radius;
+Nearby nearby_at(NearFacets& near, const Block& block, const double* y, ConstIndices tried, double* slack) {
+    const Facets& all = block.facets;
+    Nearby found{{}, near.reference.data, near.radius, y, slack, true};
+    if (!is_within(near, y, all.free, 0.5)) {
+        look_around(near, all, y, slack);
+    } else {
+        found.complete = false;
+        fill_slack(all, listed(near), y, slack);
+        fill_slack(all, tried, y, slack);
+    }
+    if (near.ready) found.facet = listed(near);
+    found.radius = near.radius;
+    return found;
 }
 
 }  // namespace vb

@@ -8,7 +8,8 @@ namespace vb {
 namespace {
 
 constexpr double kQuick = 0.1;          // ... while each step makes the residual so much smaller ...
-constexpr Index kManyCoordinates = 32;  // ... and with so many free coordinates: with fewer, new factors are cheap
+constexpr double kTeaching = 1e-9;      // below this residual, changes of the slope are as much rounding as curvature
+constexpr Index kManyCoordinates = 4;   // ... and with so many free coordinates: with fewer, new factors are cheap
 
 // step = Z (Z' B Z)^{-1} Z' g on the face of the last program, and the multipliers that go with g there. False, and the
 // multipliers as they were, where one would be negative: another face is better.
@@ -29,16 +30,13 @@ bool step_on_face(const Point& at, Workspace& work) {
     return true;
 }
 
-bool holds(const Problem& problem, const Point& at, const double* y, Workspace& work) {
-    const Block& block = problem.set.blocks[0];
-    Facets facets = block.facets;
-    if (look_around(work.near, block, at.y, Look::any) && within_reach(work.near, y, block.num_free)) {
-        facets = work.near.view(block.num_free);
-    }
-    facet_values(facets, facets.offsets, y, work.slack.data);
-    double least = 0.0;
-    for (Index i = 0; i < facets.count; ++i) least = smaller(least, work.slack[i]);
-    return least >= -1e-14;
+// Corrects the factors by how the slope, in work.kept before, has changed along the step. `judge` left in work.rest what of it
+// counts on the face.
+void learn_from_step(Workspace& work) {
+    const Index m = work.slope.size;
+    double* shown = work.kept.data;
+    for (Index j = 0; j < m; ++j) shown[j] -= work.slope[j];
+    learn({work.step.data, work.rest.data, shown}, m, work.best.data, work.qp);
 }
 
 }  // namespace
@@ -55,7 +53,7 @@ double polish(const Problem& problem, double f, double before, Point& at, Worksp
         if (work.residual <= kTarget || !(work.residual < kQuick * before)) break;
         before = work.residual;
         for (Index j = 0; j < m; ++j) work.trial_y[j] = at.y[j] + work.step[j];
-        if (!holds(problem, at, work.trial_y.data, work)) break;
+        if (!all_hold(work.near, problem.set.blocks[0], work.trial_y.data, work.slack.data)) break;
         assemble(problem.set, work.trial_y.data, at.theta);
         const double reached = evaluate(problem, at, work);
         if (!(reached >= f - rounding_error(problem, work, f))) {
@@ -66,7 +64,9 @@ double polish(const Problem& problem, double f, double before, Point& at, Worksp
         }
         copy(work.trial_y.data, m, at.y);
         f = reached;
+        copy(work.slope.data, m, work.kept.data);
         find_slope(problem, at, work);
+        if (before > kTeaching) learn_from_step(work);
     }
     return f;
 }

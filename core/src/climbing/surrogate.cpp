@@ -49,7 +49,7 @@ Point stand(Surrogate& own, const Point& at, Index free) {
 }
 
 // Moves the step on to where the last two steps together would leave least, where that is in P and uphill.
-void mix(const Problem& problem, const Point& at, const Surrogate& own, Workspace& work) {
+void mix(const Problem& problem, const Point& at, Surrogate& own, Workspace& work) {
     const Index m = problem.set.num_free;
     double *mixed = work.rest.data, *step = work.step.data, product = 0.0, square = 0.0;
     for (Index j = 0; j < m; ++j) {
@@ -60,11 +60,7 @@ void mix(const Problem& problem, const Point& at, const Surrogate& own, Workspac
     if (!(square > 0.0)) return;
     const double share = product / square;
     for (Index j = 0; j < m; ++j) mixed[j] = own.y[j] - share * (own.y[j] - own.last_top[j]);
-    const Facets& facets = problem.set.blocks[0].facets;
-    facet_values(facets, facets.offsets, mixed, work.slack.data);
-    for (Index i = 0; i < facets.count; ++i) {
-        if (!(work.slack[i] >= -1e-14)) return;
-    }
+    if (!all_hold(own.work.near, problem.set.blocks[0], mixed, work.slack.data)) return;
     for (Index j = 0; j < m; ++j) mixed[j] -= at.y[j];
     if (dot(work.slope.data, mixed, m) > 0.0) copy(mixed, m, step);
 }

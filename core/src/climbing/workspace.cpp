@@ -1,8 +1,14 @@
 #include "climbing/workspace.hpp"
 
+#include "linalg/product.hpp"
+
 namespace vb {
 
 namespace {
+
+Matrix matrix_and_beyond(Arena& arena, Index rows, Index cols) {
+    return {arena.take<double>(rows * cols + kBeyond).data, rows, cols};
+}
 
 DenseWork make_dense_work(Arena& arena, const Model& model, const FeasibleSet& set) {
     DenseWork work;
@@ -10,9 +16,9 @@ DenseWork make_dense_work(Arena& arena, const Model& model, const FeasibleSet& s
     work.B = arena.matrix(m, m);
     work.concave = arena.matrix(m, m);
     work.bent = arena.matrix(m, m);
-    work.Z = arena.matrix(model.num_states, m);
-    work.Y = arena.matrix(model.num_states, m);
-    work.scaled = arena.matrix(m, kChunk);
+    work.Z = matrix_and_beyond(arena, model.num_states, m);
+    work.Y = matrix_and_beyond(arena, model.num_states, m);
+    work.scaled = matrix_and_beyond(arena, kChunk, m);
     work.row = arena.take<double>(m);
     return work;
 }

@@ -15,8 +15,8 @@ struct DenseWork {
     Matrix B;        // (free, free) curvature of the program
     Matrix concave;  // of the part without value
     Matrix bent;     // Hessian of the value
-    Matrix Z, Y;     // (S, free)
-    Matrix scaled;   // (free, kChunk) feature rows, weighted
+    Matrix Z, Y;     // (S, free), with room beyond (product.hpp)
+    Matrix scaled;   // (kChunk, free) feature rows, weighted; the same
     Vector row;      // (free,)
 };
 

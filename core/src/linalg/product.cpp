@@ -97,7 +97,38 @@ void subtract_product(Part<double> C, Part<const double> A, Part<const double> B
 
 namespace {
 
-// Four rows at a time share the loads of v, and their sums do not wait for each other.
+// A tile of C += A' B at (i, j): row after row of A and B. What lies beyond their last column is not written.
+void add_transposed_tile(ConstMatrix A, ConstMatrix B, Index i, Index j, Matrix C) {
+    Lanes left[kTileRows] = {}, right[kTileRows] = {};
+    for (Index k = 0; k < A.rows; ++k) {
+        const double* factor = A[k] + i;
+        const Lanes one = load(B[k] + j), two = load(B[k] + j + kLanes);
+        VB_UNROLL
+        for (Index r = 0; r < kTileRows; ++r) {
+            left[r] += factor[r] * one;
+            right[r] += factor[r] * two;
+        }
+    }
+    const Index rows = C.rows - i < kTileRows ? C.rows - i : kTileRows;
+    const Index cols = C.cols - j < kTileCols ? C.cols - j : kTileCols;
+    for (Index r = 0; r < rows; ++r) {
+        double sums[kTileCols];
+        store(left[r], sums);
+        store(right[r], sums + kLanes);
+        add_scaled(1.0, sums, cols, C[i + r] + j);
+    }
+}
+
+}  // namespace
+
+void add_transposed_product(ConstMatrix A, ConstMatrix B, Matrix C) {
+    static_assert(kBeyond >= kTileCols && kBeyond >= kTileRows);
+    for (Index i = 0; i < C.rows; i += kTileRows) {
+        for (Index j = 0; j < C.cols && j < i + kTileRows; j += kTileCols) add_transposed_tile(A, B, i, j, C);
+    }
+}
+
+// They share the loads of v, and their sums do not wait for each other.
 void multiply_four(const double* const* rows, Index cols, const double* v, double* out) {
     Lanes one = {}, two = {}, three = {}, four = {};
     Index j = 0;
@@ -116,8 +147,6 @@ void multiply_four(const double* const* rows, Index cols, const double* v, doubl
         for (Index i = 0; i < 4; ++i) out[i] += rows[i][j] * v[j];
     }
 }
-
-}  // namespace
 
 double long_dot(const double* x, const double* y, Index n) {
     Lanes one = {}, two = {}, three = {}, four = {};

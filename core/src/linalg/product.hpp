@@ -30,8 +30,16 @@ struct Total {
 };
 Total total_of(const double* x, Index n);
 
+// C += A' B, at least its lower triangle; the rest of C is undefined then. A and B are (n, m), and may be followed by
+// whatever is in memory: up to kBeyond numbers after their end are read, though not used.
+inline constexpr Index kBeyond = 16;
+void add_transposed_product(ConstMatrix A, ConstMatrix B, Matrix C);
+
 // out += M' scale: rows of M, each times its own number
 void add_rows(ConstMatrix M, const double* scale, double* out);
+
+// out[i] = <row i, v> for four rows, each in the same way whatever the others are
+void multiply_four(const double* const* rows, Index cols, const double* v, double* out);
 
 // out = M v, for M of `out`'s length by `v`'s.
 void multiply_rows(ConstMatrix M, const double* v, double* out);

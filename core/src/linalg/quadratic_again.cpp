@@ -1,6 +1,8 @@
 // The frame of a program: what becomes of it when a facet is dropped, and how it serves the next program.
+#include "linalg/cholesky.hpp"
 #include "linalg/product.hpp"
 #include "linalg/quadratic_run.hpp"
+#include "linalg/triangular.hpp"
 
 namespace vb {
 
@@ -78,30 +80,32 @@ void multiply_negated(ConstMatrix rows, const double* v, double* out) {
     for (Index j = 0; j < rows.rows; ++j) out[j] = -out[j];
 }
 
-// The old frame for a new B: rows of the face become orthonormal in its norm, and all others orthogonal to them.
-bool renew_frame(Run& run) {
-    const Index n = run.n, first = run.count;
-    Matrix images = sized(run.work.lower, n);  // B times the rows of the face
-    double* along = run.work.r.data;
-    for (Index k = first; k < n; ++k) {
-        double *row = run.frame[k], *image = images[k];
-        const ConstMatrix rows{run.frame[first], k - first, n}, seen{images[first], k - first, n};
-        multiply_rows(run.program.B, row, image);
-        const double before = dot(row, image, n);
-        multiply_negated(rows, image, along);
-        add_rows(rows, along, row);
-        add_rows(seen, along, image);
-        const double square = dot(row, image, n);
-        if (!(square > 1e-12 * vb::fabs(before))) return false;
-        const double scale = 1.0 / vb::sqrt(square);
-        for (Index i = 0; i < n; ++i) {
-            row[i] *= scale;
-            image[i] *= scale;
-        }
+// out = L^{-1} rows, in place
+void divide_rows(ConstMatrix L, Matrix rows, double* scratch) {
+    for (Index k = 0; k < rows.rows; ++k) {
+        const double scale = 1.0 / L[k][k];
+        for (Index i = 0; i < k; ++i) scratch[i] = -L[k][i];
+        add_rows({rows.data, k, rows.cols}, scratch, rows[k]);
+        for (Index j = 0; j < rows.cols; ++j) rows[k][j] *= scale;
     }
-    const ConstMatrix face{run.frame[first], n - first, n}, seen{images[first], n - first, n};
+}
+
+// The old frame for a new B: rows Z of the face become orthonormal in its norm, L^{-1} Z with Z B Z' = L L', and all others
+// orthogonal to them.
+bool renew_frame(Run& run) {
+    const Index n = run.n, first = run.count, rows = n - first;
+    const Matrix face{run.frame[first], rows, n}, images{run.work.lower.data, rows, n};  // images: B times the face's rows
+    Matrix square{run.work.square.data, rows, rows};
+    fill(images.data, rows * n, 0.0);
+    subtract_product({images.data, rows, n, n}, {face.data, rows, n, n}, {run.program.B.data, n, n, n});
+    for (Index i = 0; i < rows * n; ++i) images.data[i] = -images.data[i];
+    for (Index k = 0; k < rows; ++k) multiply_rows({face.data, k + 1, n}, images[k], square[k]);
+    if (!cholesky(square, square)) return false;
+    double* along = run.work.r.data;
+    divide_rows(square, face, along);
     for (Index k = 0; k < first; ++k) {
-        multiply_negated(seen, run.frame[k], along);
+        multiply_negated(images, run.frame[k], along);
+        solve_lower(square, along);
         add_rows(face, along, run.frame[k]);
     }
     return true;

@@ -53,26 +53,54 @@ Index most_violated(const Run& run) {
     return found;
 }
 
+bool within_reach(const Run& run, const Nearby& nearby) {
+    double square = 0.0;
+    for (Index j = 0; j < run.n; ++j) {
+        const double apart = nearby.y[j] + run.at.d[j] - nearby.reference[j];
+        square += apart * apart;
+    }
+    return square <= nearby.radius * nearby.radius;
+}
+
+// The values at d of all facets that can be violated there; which they are, or nothing for all.
+ConstIndices look(Run& run) {
+    const QuadraticProgram& program = run.program;
+    double* values = run.work.values.data;
+    if (program.nearby == nullptr) {
+        facet_values(program.facets, program.slack, run.at.d, values);
+        return {};
+    }
+    Nearby& nearby = *program.nearby;
+    ConstIndices listed = within_reach(run, nearby) ? nearby.facet : ConstIndices{};
+    if (listed.empty() && !nearby.complete) {
+        some_facet_values(program.facets, {}, program.facets.offsets, nearby.y, nearby.slack);
+        nearby.complete = true;
+    }
+    some_facet_values(program.facets, listed, program.slack, run.at.d, values);
+    return listed;
+}
+
 // Remembers the facets that are violated most, a few more than variables.
 void scan(Run& run) {
-    const Facets& facets = run.program.facets;
+    const ConstIndices listed = look(run);
     Index* guess = run.work.guess.data;
-    double* depth = run.work.depth.data;
-    double* values = run.work.values.data;
-    facet_values(facets, run.program.slack, run.at.d, values);
+    double *depth = run.work.depth.data, *values = run.work.values.data;
     Index count = 0, shallow = 0;  // shallow: the place of the least violated one remembered
-    for (Index i = 0; i < facets.count; ++i) {
-        if (values[i] >= -run.tolerance || run.work.is_active[i]) continue;
+    const Index seen = listed.empty() ? run.program.facets.count : listed.size;
+    for (Index k = 0; k < seen; ++k) {
+        if (values[k] >= -run.tolerance) continue;
+        const Index i = listed.empty() ? k : listed[k];
+        if (run.work.is_active[i]) continue;
         if (count < run.n + kSpare) {
             guess[count] = i;
-            depth[count] = values[i];
-            if (count == 0 || values[i] > depth[shallow]) shallow = count;
+            depth[count] = values[k];
+            if (count == 0 || values[k] > depth[shallow]) shallow = count;
             ++count;
-        } else if (values[i] < depth[shallow]) {
+        } else if (values[k] < depth[shallow]) {
             guess[shallow] = i;
-            depth[shallow] = values[i];
-            for (Index k = 0; k < count; ++k) {
-                if (depth[k] > depth[shallow]) shallow = k;
+            depth[shallow] = values[k];
+            for (Index j = 0; j < count; ++j) {
+                if (depth[j] > depth[shallow]) shallow = j;
             }
         }
     }
@@ -183,6 +211,7 @@ QpWork make_qp_work(Arena& arena, Index most_free, Index most_facets) {
     QpWork work;
     const Index n = most_free, room = most_free + kSpare;
     work.lower = arena.matrix(n, n);
+    work.square = arena.matrix(n, n);
     work.frame = arena.matrix(n, n);
     work.upper = arena.matrix(n, n);
     work.direction = arena.take<double>(room);

@@ -17,12 +17,24 @@ namespace vb {
 
 enum class QpStatus { solved, not_convex, infeasible, too_long };
 
+// Facets near the point y where a program is stated. While y + d is within the radius of the reference, no other can be
+// violated, and no other is looked at.
+struct Nearby {
+    ConstIndices facet;       // which they are; none where all are looked at from the start
+    const double* reference;  // (n,)
+    double radius;
+    const double* y;          // (n,)
+    double* slack;            // the program's; where it is not complete, of the facets nearby and of those to try first
+    bool complete;            // slack is there for all facets
+};
+
 struct QuadraticProgram {
     ConstMatrix B;         // (n, n) symmetric
     const double* g;       // (n,)
-    Facets facets;         // only the normals are used
+    Facets facets;         // only the normals are used; the offsets, too, where `nearby` completes the slack
     const double* slack;   // (facets,) at d = 0
     ConstMatrix root = {};  // L^{-1} of B = L L', where the caller has it; otherwise it is computed
+    Nearby* nearby = nullptr;  // or null: all facets are looked at
 };
 
 // On entry active[:num_active] are the facets to try first; at the end the active ones, with their multipliers.
@@ -38,7 +50,7 @@ struct QpSolution {
 // Scratch, and what the last solve leaves: rows num_active.. of `frame` span the face on which it ended, with
 // Z (Z'BZ)^{-1} Z' = sum of their outer products; `upper` is the triangular factor of the active normals.
 struct QpWork {
-    Matrix lower, frame, upper;      // (n, n)
+    Matrix lower, frame, upper, square;  // (n, n)
     Vector direction, normal_step, r, depth;  // (n + kSpare)
     Indices guess;                   // (n + kSpare)
     Vector values;                   // (facets)
@@ -54,5 +66,16 @@ QpStatus solve_qp(const QuadraticProgram& program, QpSolution& solution, QpWork&
 // The frame, and the factor of the active normals, as the last program of n variables left them.
 ConstMatrix qp_frame(const QpWork& work, Index n);
 ConstMatrix qp_upper(const QpWork& work, Index n);
+
+// What a step on the face has shown of B: its image as the frame has it, and as it turned out to be.
+struct Secant {
+    const double* step;   // (n,) s = Z (Z'BZ)^{-1} Z' b
+    const double* image;  // (n,) b, orthogonal to the frame's rows of active facets
+    const double* shown;  // (n,) q, B s as it turned out to be
+};
+
+// Corrects the frame so that it maps q to s, by as little as that takes (quadratic_secant.cpp). `scratch` is (n,). False, and
+// the frame as it was, where q shows no curvature along s.
+bool learn(const Secant& secant, Index n, double* scratch, QpWork& work);
 
 }  // namespace vb

@@ -1,5 +1,7 @@
 #include "model/feasible_set.hpp"
 
+#include "linalg/product.hpp"
+
 namespace vb {
 
 void facet_values(const Facets& facets, const double* base, const double* y, double* out) {
@@ -8,6 +10,22 @@ void facet_values(const Facets& facets, const double* base, const double* y, dou
         return;
     }
     add_columns(facets.by_axis, facets.count, y, facets.free, base, out);
+}
+
+void some_facet_values(const Facets& facets, View<const Index> listed, const double* base, const double* y, double* out) {
+    const Index count = listed.empty() ? facets.count : listed.size;
+    for (Index first = 0; first < count; first += 4) {
+        const double* rows[4];
+        double sums[4];
+        Index facet[4];
+        for (Index k = 0; k < 4; ++k) {  // beyond the end, the last one again
+            const Index at = first + k < count ? first + k : count - 1;
+            facet[k] = listed.empty() ? at : listed[at];
+            rows[k] = facets.normal(facet[k]);
+        }
+        multiply_four(rows, facets.free, y, sums);
+        for (Index k = 0; k < 4 && first + k < count; ++k) out[first + k] = base[facet[k]] + sums[k];
+    }
 }
 
 void assemble(const FeasibleSet& set, const double* y, double* theta) {

@@ -24,6 +24,10 @@ struct Facets {
 // out = base + normals y, for all facets
 void facet_values(const Facets& facets, const double* base, const double* y, double* out);
 
+// out[k] = base + normal y, for the facets listed, or for all where no list is given: in such a way that a value does not
+// depend on which others are asked for
+void some_facet_values(const Facets& facets, View<const Index> listed, const double* base, const double* y, double* out);
+
 struct Block {
     Index num_coordinates = 0;
     Index num_free = 0;

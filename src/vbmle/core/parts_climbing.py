@@ -54,6 +54,7 @@ class _Fields(ctypes.Structure):
 
 _O, _P = POINTER(Objective), c_void_p
 _solve = declare("vb_part_solve_program", c_int32, POINTER(_Program))
+_learn = declare("vb_part_learn", c_int32, POINTER(_Program), _P, _P, _P, _P)
 _cholesky = declare("vb_part_cholesky", c_int32, c_int64, _P, _P, _P)
 _logs = declare("vb_part_logs", c_int32, c_int64, _P, _P)
 _log_sum = declare("vb_part_weighted_log_sum", c_int32, c_int64, _P, _P, POINTER(c_double))
@@ -76,6 +77,16 @@ class Solution(NamedTuple):
     active: Ints
     multipliers: Floats
     turns: int
+
+
+class Lesson(NamedTuple):
+    """How it ended, the active facets, the inverse of B along their face before and after, and the step between."""
+
+    status: int
+    active: Ints
+    before: Floats
+    after: Floats
+    step: Floats
 
 
 class Program(NamedTuple):
@@ -104,6 +115,17 @@ class Program(NamedTuple):
         check(status)
         found = program.num_active
         return Solution(status, d, active[:found], u[:found], program.turns)
+
+    def learn(self, slope: Floats, shown: Floats) -> Lesson:
+        """Solve it, then take the step s = K slope on the face where it ends, which shows the curvature shown @ s."""
+        n, facets = len(self.g), len(self.slack)
+        d, active, u = np.full(n, np.nan), np.full(n, -1, np.int64), np.full(n + 1, np.nan)
+        given = floats(self.B, n, n), floats(self.g, n), floats(self.normals, facets, n), floats(self.slack)
+        program = _Program(n, facets, 0, 0, *given, floats(d), ints(active), 0, floats(u), None, None)
+        K, step = np.full((2, n, n), np.nan), np.full(n, np.nan)
+        status = _learn(byref(program), floats(slope, n), floats(shown, n, n), floats(K), floats(step))
+        check(status)
+        return Lesson(status, active[: program.num_active], K[0], K[1], step)
 
 
 def cholesky(matrix: Floats) -> tuple[Floats, Floats] | None:
