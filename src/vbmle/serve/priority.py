@@ -1,7 +1,7 @@
 """Who goes first where there is more to do than there are cores: what answers requests, before what looks at agents.
 
-A process may be made to wait, but no thread of the server: one that waits while it holds the interpreter keeps the
-event loop waiting too, and the longer the lower its priority.
+A process may be made to wait, but no thread of the server: one that waits for a core while it holds the interpreter
+would keep the event loop waiting too.
 """
 
 from __future__ import annotations
