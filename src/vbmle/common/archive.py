@@ -6,9 +6,11 @@ have to agree; a file that would swell beyond all use is refused before any of i
 
 from __future__ import annotations
 
+import io
 import os
 import zipfile
-from typing import Any
+from functools import lru_cache
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +22,7 @@ ALWAYS = 1 << 26
 SWELL = 100
 """Beyond that, a file may unpack to this many times its size on disk."""
 _NAMES_AND_HEADERS = 1 << 16  # bytes: more than the header of any plain array
+_LENGTHS = {(1, 0): 2, (2, 0): 4}  # bytes that say how long a header is, by version of the format
 
 
 def read_arrays(path: str | os.PathLike[str]) -> dict[str, NDArray[Any]]:
@@ -46,21 +49,30 @@ def _check_entries(entries: list[zipfile.ZipInfo], size: int) -> None:
         raise ValueError(f"it would swell from {size} to {whole} bytes; {SWELL} times its size is the most")
 
 
+def _header(name: str, file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Shape, order and kind of an array, from the header that it begins with."""
+    version = np.lib.format.read_magic(file)
+    if version not in _LENGTHS:
+        raise ValueError(f"{name[:40]!r} has version {version} of the format; it needs 1.0 or 2.0")
+    length = file.read(_LENGTHS[version])
+    size = int.from_bytes(length, "little")
+    if size > _NAMES_AND_HEADERS:
+        raise ValueError(f"{name[:40]!r} has a header of {size} bytes; {_NAMES_AND_HEADERS} is the most")
+    return _parsed(version, length + file.read(size))
+
+
+@lru_cache(1024)
+def _parsed(version: tuple[int, int], header: bytes) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """What NumPy reads out of a header. Parsing takes longer than reading, and headers recur."""
+    parse = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    return parse(io.BytesIO(header), max_header_size=_NAMES_AND_HEADERS)
+
+
 def _read(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> NDArray[Any]:
     """One array: the header is checked against the size that the zip promises."""
     name = entry.filename[:-4]
     with archive.open(entry) as file:
-        version = np.lib.format.read_magic(file)
-        if version == (1, 0):
-            shape, fortran, dtype = np.lib.format.read_array_header_1_0(
-                file, max_header_size=_NAMES_AND_HEADERS
-            )
-        elif version == (2, 0):
-            shape, fortran, dtype = np.lib.format.read_array_header_2_0(
-                file, max_header_size=_NAMES_AND_HEADERS
-            )
-        else:
-            raise ValueError(f"{name[:40]!r} has version {version} of the format; it needs 1.0 or 2.0")
+        shape, fortran, dtype = _header(name, file)
         if dtype.kind not in KINDS or dtype.itemsize > 8 or not dtype.isnative:
             raise ValueError(f"{name[:40]!r} holds {dtype}; it needs plain numbers")
         count = 1
