@@ -249,10 +249,10 @@ def prove(solver: Solver | CandidateSolver, objective: Objective, counts: Transi
 
 def rounding_of_likelihood(counts: TransitionCounts, theta: Floats) -> float:
     """What rounding may add to the log-likelihood where large weights cancel in probabilities."""
+    if not feasible_set.cancels(theta):
+        return 0.0
     possible, seen = counts.mdp.transitions, counts.observed
     each = feasible_set.rounding_of(possible.phi[seen], theta)
-    if isinstance(each, float) or len(seen) == 0:
-        return 0.0
     p = possible.probabilities(theta)[seen]
     lost = np.where(p > each, each / np.maximum(p - each, 1e-300), np.inf)
     return float(counts.values[seen] @ lost)

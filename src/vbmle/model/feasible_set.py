@@ -86,12 +86,17 @@ def tabular(possible: Transitions, p_min: float) -> Constraints:
     return Constraints(possible, sums, sparse.csr_array((0, count)), [], p_min, "polytope")
 
 
+def cancels(theta: Floats) -> bool:
+    """Whether weights are so large that they cancel in probabilities."""
+    return bool(np.abs(theta).max() > CANCELLING_WEIGHT)
+
+
 def rounding_of(rows: Floats | sparse.csr_array, theta: Floats) -> Floats | float:
     """What rounding does to rows @ theta at most where weights cancel; 0 where none is large enough to.
 
     Base models that are nearly equal have thetas of huge weights, which no float can make sum to 1 more closely.
     """
-    if np.abs(theta).max() <= CANCELLING_WEIGHT:
+    if not cancels(theta):
         return 0.0
     return 8.0 * float(np.finfo(np.float64).eps) * np.asarray(np.abs(rows) @ np.abs(theta))
 

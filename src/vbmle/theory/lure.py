@@ -22,6 +22,7 @@ from vbmle.estimation.counts import TransitionCounts
 from vbmle.estimation.likelihood import Estimate, value_biased
 from vbmle.model.world import World
 from vbmle.planning import planner
+from vbmle.planning.planner import Plan
 from vbmle.theory.hardness import TIED_GAP
 
 BIAS = 1.0
@@ -51,17 +52,17 @@ def lure(world: World, states: int = STATES) -> Lure:
     share = mdp.initial[starts] / mdp.initial[starts].sum()
     likely = value_biased(mdp, counts, int(starts[0]), 0.0, ridge=1.0)  # without a bias no state is special
     hopes = [value_biased(mdp, counts, int(start), BIAS, ridge=0.0) for start in starts]
+    best = planner.plan(mdp, world.theta)
     mine = share @ np.array(
-        [_first_belief(world, hope, start) for hope, start in zip(hopes, starts, strict=True)]
+        [_first_belief(world, best, hope, start) for hope, start in zip(hopes, starts, strict=True)]
     )
-    theirs = share @ np.array([_first_belief(world, likely, start) for start in starts])
+    theirs = share @ np.array([_first_belief(world, best, likely, start) for start in starts])
     return Lure(*(float(mean) for mean in (*mine, *theirs)))
 
 
-def _first_belief(world: World, found: Estimate, start: int) -> tuple[float, float, float]:
+def _first_belief(world: World, best: Plan, found: Estimate, start: int) -> tuple[float, float, float]:
     """What the policy of an estimate loses from a state, where it is wrong, and what a step tells about it."""
     mdp, policy = world.mdp, np.asarray(found.policy)
-    best = planner.plan(mdp, world.theta)
     value = planner.evaluate(mdp, world.theta, best.policy) - planner.evaluate(mdp, world.theta, policy)
     worse = best.V - best.Q[np.arange(mdp.num_states), policy] > TIED_GAP / (1.0 - mdp.discount)
     cost = mdp.reward_scale * max(float(value[start]), 0.0)
