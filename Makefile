@@ -23,10 +23,11 @@ help: ## list the targets
 INSTALL := -m pip install -q --require-hashes
 
 # What runs the experiments; a compiler too, where the system has none. Where it has one, the core is compiled while
-# the packages arrive; otherwise, or if that fails, the last step does it.
+# the packages arrive; otherwise, or if that fails, the last step does it. Most modules are never imported: Python compiles
+# those that are.
 $(RUNS): requirements-paper.lock requirements-compiler.lock pyproject.toml hatch_build.py
 	python3 core/build.py 2> /dev/null & \
-		{ test -x $(PY) || python3 -m venv .venv; } && $(PY) $(INSTALL) -r requirements-paper.lock; \
+		{ test -x $(PY) || python3 -m venv .venv; } && $(PY) $(INSTALL) --no-compile -r requirements-paper.lock; \
 		ended=$$?; wait; exit $$ended
 	test -z "$$($(PY) core/build.py --needs)" || $(PY) $(INSTALL) -r requirements-compiler.lock
 	$(PY) -m pip install -q --no-build-isolation --no-deps -e .
