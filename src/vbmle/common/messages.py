@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import struct
+import subprocess
+from contextlib import suppress
 from typing import IO
 
 LENGTH = struct.Struct(">Q")
@@ -23,3 +25,14 @@ def read(pipe: IO[bytes]) -> bytes | None:
     (size,) = LENGTH.unpack(head)
     content = pipe.read(size)
     return content if len(content) == size else None
+
+
+def end(process: subprocess.Popen[bytes]) -> int:
+    """End the child, if it has not ended by itself, and let go of its pipes; how it ended."""
+    process.kill()
+    code = process.wait()
+    for pipe in (process.stdin, process.stdout):
+        if pipe is not None:
+            with suppress(OSError):  # what was not sent is of no use any more
+                pipe.close()
+    return code

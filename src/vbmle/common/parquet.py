@@ -74,7 +74,7 @@ class _Reader:
         except OSError:
             head = table = None
         except BaseException:
-            _end(process)
+            messages.end(process)
             raise
         if head is None or table is None:
             raise ParquetError(_epitaph(process))
@@ -97,7 +97,7 @@ class _Reader:
         )
         assert process.stdout is not None
         if messages.read(process.stdout) is None:
-            _end(process)
+            messages.end(process)
             raise RuntimeError(
                 f"the process that reads Parquet files did not start ({sys.executable}); try: "
                 f'{sys.executable} -c "import polars"'
@@ -107,12 +107,12 @@ class _Reader:
     def close(self) -> None:
         """End the child, if there is one."""
         if self._process is not None:
-            _end(self._process)
+            messages.end(self._process)
             self._process = None
 
     def forget(self) -> None:
         """In a process that was forked: the child is the parent's."""
-        self.__init__()  # type: ignore[misc]
+        self.lock, self._process = threading.Lock(), None
 
 
 _reader = _Reader()
@@ -122,25 +122,11 @@ if hasattr(os, "register_at_fork"):
 
 
 def _epitaph(process: subprocess.Popen[bytes]) -> str:
-    code = _end(process)
+    code = messages.end(process)
     return (
         f"it is damaged, or its table would take more than {ALWAYS >> 20} MiB and {SWELL} times its size "
         f"or {LONGEST:.0f} seconds (the process that read it ended with {code})"
     )
-
-
-def _end(process: subprocess.Popen[bytes]) -> int:
-    for pipe in (process.stdin, process.stdout):
-        try:
-            if pipe is not None:
-                pipe.close()
-        except OSError:  # what was not yet sent
-            pass
-    try:
-        return process.wait(timeout=1.0)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        return process.wait()
 
 
 def answer() -> None:

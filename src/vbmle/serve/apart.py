@@ -1,8 +1,8 @@
 """A process of its own for looking at agents: in a thread, looking would keep the interpreter from requests.
 
 It is started when it is first needed, asked through its standard input, and answers through its standard output, in
-MessagePack. It reads models from the database of
-the folder and writes nothing. It ends when its input ends, and so with the server, however that ends.
+MessagePack. It reads models from the database of the folder and writes nothing. It ends when its input ends, and so
+with the server, however that ends.
 """
 
 from __future__ import annotations
@@ -90,14 +90,8 @@ class Apart:
     def _end(self, process: subprocess.Popen[bytes]) -> int:
         """Let go of a process that does not answer; how it ended."""
         with self._starting:
-            process.kill()
-            code = process.wait()
-            for pipe in (process.stdin, process.stdout):
-                assert pipe is not None
-                with suppress(OSError):  # what was not sent is of no use any more
-                    pipe.close()
             self._process = None
-        return code
+            return messages.end(process)
 
     def close(self) -> None:
         """End the process, whatever it is doing."""
