@@ -7,6 +7,8 @@ RUNS := .venv/.runs
 STAMP := .venv/.installed
 # One BLAS thread per process: on busy cores two of them make small linear algebra many times slower.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
+# Some machines tell Python not to keep the modules it has compiled. Each of our many processes would compile them again.
+unexport PYTHONDONTWRITEBYTECODE
 # What `make sanitize` runs: tests that reach into the core.
 SLICE := tests/core --ignore=tests/core/test_build.py -k 'not clarabel and not ten_thousand and not leak'
 FUZZED := 300
@@ -26,7 +28,7 @@ INSTALL := -m pip install -q --require-hashes
 # the packages arrive; otherwise, or if that fails, the last step does it. Most modules are never imported: Python compiles
 # those that are.
 $(RUNS): requirements-paper.lock requirements-compiler.lock pyproject.toml hatch_build.py
-	python3 core/build.py 2> /dev/null & \
+	python3 core/build.py --here 2> /dev/null & \
 		{ test -x $(PY) || python3 -m venv .venv; } && $(PY) $(INSTALL) --no-compile -r requirements-paper.lock; \
 		ended=$$?; wait; exit $$ended
 	test -z "$$($(PY) core/build.py --needs)" || $(PY) $(INSTALL) -r requirements-compiler.lock
@@ -38,12 +40,13 @@ $(STAMP): requirements.lock $(RUNS)
 	$(PY) $(INSTALL) -r requirements.lock
 	touch $@
 
-# Warnings are errors for us; they must not keep anybody with another compiler from running the experiments.
-STRICT := --strict
-paper compare study league outside bench docs: STRICT :=
+# Warnings are errors for us; they must not keep anybody with another compiler from running the experiments, which need
+# no library but that for this machine either.
+BUILT := --strict
+paper compare study league outside bench docs: BUILT := --here
 
 core: $(RUNS) ## the compiled core: what an edit touched, with warnings as errors
-	$(PY) core/build.py $(STRICT)
+	$(PY) core/build.py $(BUILT)
 
 paper: core ## what the paper shows, into paper/
 	.venv/bin/vbmle paper --out paper
@@ -69,7 +72,7 @@ study: core ## what the maximiser and the bias do to regret, into study/
 	touch $@
 
 peers: .venv-peers/.installed ## reward lost by VBMLE, Q-learning and DQN, into peers/ and docs/peers.md
-	$(PEERS) core/build.py
+	$(PEERS) core/build.py --here
 	$(ONE_THREAD) $(PEERS) examples/peers/peers.py --out peers --page docs/peers.md
 
 test: lint core ## lint, then all tests

@@ -65,7 +65,7 @@ class CoreHook(BuildHookInterface[Any]):
             return
         build = core_build()
         try:
-            libraries: list[Path] = build.build()
+            libraries: list[Path] = build.build(here=version == "editable")
         except build.BuildError as error:
             raise SystemExit(f"vbmle: {error}") from None
         build_data["pure_python"] = False

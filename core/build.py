@@ -3,7 +3,8 @@
 Every `core/src/**/*.cpp` is compiled by the system's C++ compiler ($CXX, c++, g++, clang++), or by zig where there is
 none (`pip install ziglang`), and linked by the matching *C* driver: the core needs no C++ run-time library, and the
 linker refuses a core that does. On x86-64 the same sources make two libraries, one for every such processor and one
-for wide vectors (x86-64-v3); `vbmle.core.library` takes the one that fits. Only what an edit touched is compiled again.
+for wide vectors (x86-64-v3); `vbmle.core.library` takes the one that fits. `--here` makes just one, for the processor
+of this machine. Only what an edit touched is compiled again.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import sys
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -47,6 +48,8 @@ ZIG = "ziglang>=0.13"
 # The oldest C library that what zig builds runs with. A version named here, zig needs no system headers.
 GLIBC = "2.17"
 X86 = ("x86_64", "amd64")
+# What x86-64-v3 asks of a processor beyond the baseline, as Linux names it.
+WIDE = "pni ssse3 sse4_1 sse4_2 popcnt cx16 lahf_lm avx avx2 bmi1 bmi2 f16c fma abm movbe xsave"
 ENDING = {"darwin": ".dylib", "win32": ".dll"}.get(sys.platform, ".so")
 
 
@@ -169,16 +172,25 @@ def is_x86() -> bool:
 # ---- What is built ----
 
 
-def variants(compiler: Compiler) -> list[Variant]:
-    """The libraries for this machine."""
+def variants(compiler: Compiler, here: bool = False) -> list[Variant]:
+    """The libraries for processors of this kind, or the one for this very machine."""
     if not is_x86():
         return [Variant("baseline", f"libvbmle{ENDING}", OPTIMISED)]
-    baseline = (*OPTIMISED, *compiler.processor("x86-64"))
-    wide = (*OPTIMISED, *compiler.processor("x86-64-v3"))
-    return [
-        Variant("baseline", f"libvbmle{ENDING}", baseline),
-        Variant("wide", f"libvbmle_wide{ENDING}", wide),
-    ]
+    baseline = Variant("baseline", f"libvbmle{ENDING}", (*OPTIMISED, *compiler.processor("x86-64")))
+    wide = Variant("wide", f"libvbmle_wide{ENDING}", (*OPTIMISED, *compiler.processor("x86-64-v3")))
+    if not here:
+        return [baseline, wide]
+    return [replace(wide, file=baseline.file) if runs_wide() else baseline]
+
+
+def runs_wide() -> bool:
+    """Whether this processor has wide vectors; False where it is not known."""
+    try:
+        described = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return False
+    found = re.search(r"^flags\s*:(.*)$", described, re.MULTILINE)
+    return found is not None and set(found[1].split()) >= set(WIDE.split())
 
 
 def sanitized() -> Variant:
@@ -216,15 +228,20 @@ def dependencies(depfile: Path) -> list[Path]:
 
 
 def build(
-    out: Path = PACKAGE, *, sanitize: bool = False, strict: bool = False, jobs: int | None = None
+    out: Path = PACKAGE,
+    *,
+    sanitize: bool = False,
+    here: bool = False,
+    strict: bool = False,
+    jobs: int | None = None,
 ) -> list[Path]:
-    """Build the libraries for this machine into `out`; returns their paths."""
+    """Build the libraries into `out`, if `here` only the one for this machine; returns their paths."""
     if not sources():
         raise BuildError(f"there are no sources in {SOURCES}")
     # Whatever is built bears the time of this moment: an edit made while compilers run is younger than all of it.
     started = time.time_ns()
     compiler = find_compiler()
-    chosen = [sanitized()] if sanitize else variants(compiler)
+    chosen = [sanitized()] if sanitize else variants(compiler, here)
     found = {variant: objects(compiler, variant) for variant in chosen}
     wanted = [item for items in found.values() for item in items]
     waiting = [item for item in wanted if not item.is_current(strict)]
@@ -236,6 +253,8 @@ def build(
     else:
         say(f"all {len(wanted)} objects are up to date")
     libraries = [link(compiler, variant, items, out) for variant, items in found.items()]
+    if here:  # the one for wide vectors would be taken first, and it may be older
+        (out / f"libvbmle_wide{ENDING}").unlink(missing_ok=True)
     for path in libraries:
         os.utime(path, ns=(started, started))
     return libraries
@@ -273,7 +292,7 @@ def compile_one(item: Object, strict: bool) -> str | None:
 def link(compiler: Compiler, variant: Variant, items: Sequence[Object], out: Path) -> Path:
     """Link a library from its objects, if one of them, or which of them there are, has changed."""
     target = out / variant.file
-    record = OBJECTS / variant.name / "link.cmd"
+    record = OBJECTS / f"{variant.file}.link"
     flags = [*variant.link_flags, *link_flags(variant), *shlex.split(os.environ.get("LDFLAGS", "")), "-lm"]
     command = [*compiler.link, "-shared", *[str(item.path) for item in items], *flags, "-o"]
     if is_linked(target, record, command, items):
@@ -340,6 +359,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Build the core's shared libraries.")
     parser.add_argument("--out", type=Path, metavar="DIR", help="where they go; by default into the package")
     parser.add_argument("--strict", action="store_true", help="warnings are errors")
+    parser.add_argument("--here", action="store_true", help="only what this machine runs")
     parser.add_argument("--sanitize", action="store_true", help="with address and undefined-behaviour checks")
     parser.add_argument(
         "--jobs", type=int, metavar="N", help="compilers at a time; by default one a processor"
@@ -351,7 +371,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print("" if system_compiler() else ZIG)
             return 0
         out = given.out or (OBJECTS / "sanitize" if given.sanitize else PACKAGE)
-        build(out.resolve(), sanitize=given.sanitize, strict=given.strict, jobs=given.jobs)
+        build(
+            out.resolve(),
+            sanitize=given.sanitize,
+            here=given.here,
+            strict=given.strict,
+            jobs=given.jobs,
+        )
     except BuildError as error:
         print(f"core: {error}", file=sys.stderr)
         return 1

@@ -1,5 +1,6 @@
 """The build of the core: which compiler, what is compiled again, what is linked, and what the wheel holds."""
 
+import ctypes
 import importlib.util
 import os
 import re
@@ -184,6 +185,36 @@ def test_only_what_an_edit_touched_is_compiled_again(small: Small):
     code, out, _ = small.build()
     assert code == 0
     assert out.count("linked") == VARIANTS
+
+
+TELLS_WIDTH = """#include "vbmle.h"
+extern "C" VB_API int vb_is_wide();
+#ifdef __AVX2__
+int vb_is_wide() { return 1; }
+#else
+int vb_is_wide() { return 0; }
+#endif
+"""
+
+
+def test_a_library_for_this_machine_alone_and_back(small: Small):
+    """One library, compiled for the best that this processor has; whoever asks for all of them afterwards gets all."""
+    (small.source / "three.cpp").write_text(TELLS_WIDTH)
+    only = small.out / f"libvbmle{library.ENDING}"
+
+    def is_wide() -> int:
+        fresh = shutil.copy(
+            only, small.out.parent / f"{len(list(small.out.parent.iterdir()))}{library.ENDING}"
+        )
+        return int(ctypes.CDLL(str(fresh)).vb_is_wide())
+
+    for first, compiled in ((True, 3), (False, 0)):
+        assert small.compiled("--here") == compiled
+        assert list(small.out.iterdir()) == [only]
+        assert is_wide() == library.lib.vb_runs_wide()
+        assert small.compiled() == (3 * (VARIANTS - 1) if first else 0)
+        assert len(list(small.out.iterdir())) == VARIANTS
+        assert is_wide() == 0
 
 
 def test_an_error_is_shown_and_named(small: Small):
