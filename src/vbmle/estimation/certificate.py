@@ -15,7 +15,6 @@ from vbmle.common.validation import Floats, Ints
 from vbmle.core.certifying import Target, branch_and_bound
 from vbmle.core.model import Model
 from vbmle.core.solver import Objective
-from vbmle.estimation.starts import block_vertices
 from vbmle.model.core_model import core_model
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.planning.optimistic_planner import BestSuccessors
@@ -86,14 +85,14 @@ def triangulate(mdp: LinearMixtureMDP) -> tuple[Floats, Ints] | None:
     if free == 0:
         return np.zeros((1, 0)), np.zeros((1, 1), np.int64)
     if len(blocks) == 1 and blocks[0].is_simplex:
-        points = block_vertices(blocks[0])
+        points = blocks[0].vertices
         return points, np.arange(len(points))[None, :]
     if free > MAX_FREE or any(len(block.normals) > MAX_ROWS for block in blocks):
         return None
     from scipy.spatial import Delaunay, QhullError
 
     try:
-        corners = [block_vertices(block) for block in blocks]
+        corners = [block.vertices for block in blocks]
         if not 0 < np.prod([float(len(c)) for c in corners]) <= MAX_VERTICES:
             return None
         points = np.array([np.concatenate(choice) for choice in product(*corners)])

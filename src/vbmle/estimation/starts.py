@@ -14,7 +14,8 @@ from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.planning.optimistic_planner import BestSuccessors
 
 VERTICES_ALL_TRIED = 64  # up to this many vertices all are tried
-HIT_AND_RUN_STEPS = 12  # of hit-and-run between two random points
+HIT_AND_RUN_STEPS = 12  # of hit-and-run to a random point
+SLACKS_AT_ONCE = 20_000  # distances from facets that chains side by side compute at a time
 NEAR_BOUNDARY = 0.95  # how near the boundary a start stands: 1 is on it, 0 the interior point
 VERTEX_LIMIT = (4, 400)  # free coordinates and rows up to which vertices are enumerated
 
@@ -44,7 +45,7 @@ def _anchors(mdp: LinearMixtureMDP) -> Floats:
     free = mdp.polytope.dimension
     if free == 0:
         return np.zeros((0, 0))
-    corners = [block_vertices(block) if _small(block) else np.zeros((0, block.dimension)) for block in blocks]
+    corners = [block.vertices if _small(block) else np.zeros((0, block.dimension)) for block in blocks]
     count = np.prod([float(max(1, len(c))) for c in corners])
     complete = all(len(c) or block.dimension == 0 for c, block in zip(corners, blocks, strict=True))
     if complete and count <= VERTICES_ALL_TRIED:
@@ -53,7 +54,7 @@ def _anchors(mdp: LinearMixtureMDP) -> Floats:
     if len(blocks) > 1:
         return np.zeros((0, free))
     if blocks[0].is_simplex:
-        return block_vertices(blocks[0])
+        return blocks[0].vertices
     models = np.array([row for row in np.eye(mdp.dimension) if mdp.contains(row)]).reshape(-1, mdp.dimension)
     if len(models):
         return (models - blocks[0].center) @ blocks[0].basis
@@ -62,32 +63,6 @@ def _anchors(mdp: LinearMixtureMDP) -> Floats:
 
 def _small(block: Block) -> bool:
     return block.dimension <= VERTEX_LIMIT[0] and len(block.normals) <= VERTEX_LIMIT[1]
-
-
-def block_vertices(block: Block) -> Floats:
-    """All vertices of a block, as rows of y; none where they cannot be distinguished."""
-    if block.dimension == 0:
-        return np.zeros((0, 0))
-    if block.is_simplex:
-        k = len(block.coordinates)
-        low = 1.0 / k - block.offsets[0] * np.sqrt(1.0 - 1.0 / k)  # p_min
-        corners = np.full((k, k), low) + (1.0 - k * low) * np.eye(k)
-        return (corners - block.center) @ block.basis
-    if block.dimension == 1:
-        ends = -block.offsets / block.normals[:, 0]
-        return np.array([[ends[block.normals[:, 0] > 0].max()], [ends[block.normals[:, 0] < 0].min()]])
-    from scipy.spatial import HalfspaceIntersection, QhullError
-
-    try:
-        half = HalfspaceIntersection(
-            np.column_stack([-block.normals, -block.offsets]), np.zeros(block.dimension)
-        )
-    except QhullError:  # rows that differ by rounding alone
-        return np.zeros((0, block.dimension))
-    points = half.intersections[np.isfinite(half.intersections).all(axis=1)]
-    scale = 1e-9 * max(1.0, np.abs(points).max())
-    _, first = np.unique(np.round(points / scale), axis=0, return_index=True)
-    return np.asarray(points[np.sort(first)])
 
 
 def _axis_ends(flat: FlatSet) -> Floats:
@@ -121,17 +96,25 @@ def _random_points(mdp: LinearMixtureMDP, rng: np.random.Generator, count: int) 
 
 
 def _hit_and_run(block: Block, rng: np.random.Generator, count: int) -> Floats:
-    y, out = np.zeros(block.dimension), []
-    for _ in range(count):
+    """The ends of chains from the interior point: side by side, but where facets are many one after another."""
+    beside = min(count, max(1, SLACKS_AT_ONCE // len(block.offsets)))
+    y, ends = np.zeros((beside, block.dimension)), []
+    for _ in range(-(-count // beside)):
         for _ in range(min(HIT_AND_RUN_STEPS, 2 * block.dimension + 2)):
-            direction = rng.normal(size=block.dimension)
-            slack, rate = block.offsets + block.normals @ y, block.normals @ direction
-            with np.errstate(divide="ignore"):
-                ends = -slack / rate
-            low, high = ends[rate > 0].max(initial=-1e6), ends[rate < 0].min(initial=1e6)
-            y = y + direction * rng.uniform(low, high)
-        out.append(y)
-    return np.array(out)
+            y = _run(block, y, rng)
+        ends.append(y)
+    return np.vstack(ends)[:count]
+
+
+def _run(block: Block, y: Floats, rng: np.random.Generator) -> Floats:
+    """From each row of y to a point drawn uniformly from the chord in a random direction."""
+    direction = rng.normal(size=y.shape)
+    slack, rate = np.maximum(block.offsets + y @ block.normals.T, 0.0), direction @ block.normals.T
+    with np.errstate(divide="ignore", invalid="ignore"):
+        meets = -slack / rate
+    low = np.where(rate > 0.0, meets, -1e6).max(axis=1)
+    high = np.where(rate < 0.0, meets, 1e6).min(axis=1)
+    return y + rng.uniform(low, high)[:, None] * direction
 
 
 def _best_everywhere(mdp: LinearMixtureMDP) -> Floats:

@@ -20,7 +20,7 @@ theta is kept orthogonal to them, which is where the ridge would put it.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 
 import numpy as np
 from scipy import sparse
@@ -115,6 +115,35 @@ class Block:
     @property
     def dimension(self) -> int:
         return int(self.basis.shape[1])
+
+    @cached_property
+    def vertices(self) -> Floats:
+        """All vertices, as rows of y; none where they cannot be told apart."""
+        if self.dimension == 0:
+            return np.zeros((0, 0))
+        if self.is_simplex:
+            k = len(self.coordinates)
+            low = 1.0 / k - self.offsets[0] * np.sqrt(1.0 - 1.0 / k)  # p_min
+            corners = np.full((k, k), low) + (1.0 - k * low) * np.eye(k)
+            return (corners - self.center) @ self.basis
+        if self.dimension == 1:
+            ends = -self.offsets / self.normals[:, 0]
+            return np.array([[ends[self.normals[:, 0] > 0].max()], [ends[self.normals[:, 0] < 0].min()]])
+        return _corners(self.normals, self.offsets)
+
+
+def _corners(normals: Floats, offsets: Floats) -> Floats:
+    """The vertices of {y : normals @ y + offsets >= 0}, which has 0 inside, in two dimensions or more."""
+    from scipy.spatial import HalfspaceIntersection, QhullError
+
+    try:
+        half = HalfspaceIntersection(np.column_stack([-normals, -offsets]), np.zeros(normals.shape[1]))
+    except QhullError:  # rows that differ by rounding alone
+        return np.zeros((0, normals.shape[1]))
+    points = half.intersections[np.isfinite(half.intersections).all(axis=1)]
+    scale = 1e-9 * max(1.0, np.abs(points).max())
+    _, first = np.unique(np.round(points / scale), axis=0, return_index=True)
+    return np.asarray(points[np.sort(first)])
 
 
 @dataclass(frozen=True, eq=False)
