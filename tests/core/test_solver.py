@@ -92,7 +92,8 @@ def test_a_climb_that_would_have_to_win_three_times_its_slope_is_given_up():
         reached, theta = float(alone.views["result"][0, 0]), alone.views["theta"][0].copy()
         same.stand_at(theta)
         same.climb(objective)
-        if abs(same.views["result"][0, 0] - reached) <= 1e-9:  # actions tie here, and rounding may leave a saddle
+        # Actions tie here, and rounding may leave the first climb at a saddle.
+        if abs(same.views["result"][0, 0] - reached) <= 1e-9:
             tops.append((reached, theta))
     (worst, low), (best, high) = min(tops, key=lambda top: top[0]), max(tops, key=lambda top: top[0])
     assert best > worst + 1e-3
