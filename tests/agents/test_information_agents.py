@@ -8,7 +8,7 @@ import pytest
 
 import vbmle
 from vbmle.agents.information_ratio import PosteriorDraws, Score
-from vbmle.agents.informed_vbmle import InformedVBMLE
+from vbmle.agents.informed_vbmle import InformedVBMLE, choose
 from vbmle.planning.planner import expected_reward
 from vbmle.testing import example_models
 
@@ -83,11 +83,37 @@ def test_a_plan_for_information_is_optimal_on_the_mean_model(name: str):
 
 
 def test_the_ratio_at_its_edges():
-    assert Score(0.0, 0.0).ratio == 0.0
-    assert Score(1.0, 0.0).ratio == math.inf
-    assert Score(3.0, 2.0).ratio == 4.5
-    assert Score(0.0, 0.0).order < Score(1e-9, 1e9).order  # nothing to lose is never passed over
-    assert Score(1.0, 0.0).order < Score(2.0, 0.0).order
+    assert Score(0.0, 0.0).ratio() == 0.0
+    assert Score(1.0, 0.0).ratio() == math.inf
+    assert Score(3.0, 2.0).ratio() == 4.5
+    assert Score(3.0, 2.0).ratio(3.0) == 13.5
+    assert Score(0.0, 0.0).order() < Score(1e-9, 1e9).order()  # nothing to lose is never passed over
+    assert Score(1.0, 0.0).order() < Score(2.0, 0.0).order()
+
+
+def test_what_cannot_pay_for_itself_takes_no_part():
+    stay, explore = Score(0.1, 0.0), Score(4.0, 1.0)
+    assert choose([stay, explore], horizons=0.0) == 0  # 3.9 > 30 * 0.1
+    assert choose([stay, explore], horizons=38.0) == 0
+    assert choose([stay, explore], horizons=40.0) == 1  # 3.9 <= 40 * 0.1: a longer run can afford it
+    assert choose([Score(0.2, 0.0), explore], horizons=0.0) == 1  # 3.8 <= 30 * 0.2
+    assert choose([Score(0.0, 0.0), explore], horizons=1e9) == 0  # nothing can be gained
+    assert choose([Score(0.2, 0.1), Score(0.4, 1.0)], horizons=0.0) == 1  # by cubes, 0.08 against 0.064
+    assert (
+        choose([Score(0.2, 0.1), Score(0.4, 0.5)], horizons=0.0) == 0
+    )  # 0.08 against 0.128; squares would say 1
+
+
+def test_a_blind_policy_is_left_again_when_time_has_passed():
+    """Behind a closed door nothing is learnt: only time can bring the next decision, and it does."""
+    world = vbmle.worlds.queue(capacity=6, mix=[1.0, 0.0, 0.0])
+    agent = vbmle.recommended(world.mdp, seed=1)
+    history = vbmle.simulate(agent, world, 600, seed=2)
+    at = agent.decisions
+    blind = np.isin(history.actions[-200:], (0, 2))
+    assert blind.all()  # the door stays closed in a calm hour
+    vbmle.simulate(agent, world, 700, seed=3)
+    assert agent.decisions > at
 
 
 def test_draws_are_replaced_in_turn_and_only_after_observations():

@@ -12,6 +12,7 @@ from vbmle.agents.triggers import (
     EveryStep,
     InformationGrown,
     LogDeterminantDoubled,
+    OrTimeDoubled,
     Trigger,
     VisitsDoubled,
 )
@@ -66,10 +67,27 @@ def test_determinants_ask_when_they_double_or_are_new():
     assert trigger.due()
 
 
+def test_time_doubles_where_nothing_is_learnt():
+    counts = TransitionCounts(NETWORK.mdp)
+
+    class Never(Trigger):
+        def due(self, state: int = 0) -> bool:
+            return False
+
+    trigger, decided = OrTimeDoubled(Never(), counts), []
+    for step in range(100):
+        logs(counts, 1, step)
+        if trigger.due():
+            trigger.decided()
+            decided.append(counts.total)
+    assert decided == [1, 2, 4, 8, 16, 32, 64]
+
+
 MAKERS: dict[str, Callable[[TransitionCounts], Trigger]] = {
     "every step": lambda counts: EveryStep(),
     "observation": lambda counts: EveryObservation(),
     "information": lambda counts: InformationGrown(counts.mdp, 1.0),
+    "information or time": lambda counts: OrTimeDoubled(InformationGrown(counts.mdp, 1.0), counts),
     "visits": lambda counts: VisitsDoubled(counts, np.zeros(counts.mdp.num_states, np.int64)),
 }
 

@@ -122,7 +122,7 @@ class InformationDirected(ModelAgent):
                 break
             policy = draws.best_for(score.regret / (2.0 * score.information), policy)
             score = draws.score(policy, state)
-            if score.order < least.order:
+            if score.order() < least.order():
                 chosen, least = policy, score
         self._policy[...] = chosen
 

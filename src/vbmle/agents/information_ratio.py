@@ -6,7 +6,8 @@ With draws theta_1 .. theta_M and the model of their mean, which is their mean m
     D(pi)   = mean_m [ V*_m(s) - V^pi_m(s) ]                        expected regret, from the current state s
     G(pi)   = sum_x w^pi(x) I(x, pi(x))                             discounted information under the mean model
 
-and the information ratio is D^2 / G (Russo and Van Roy 2014). It does not change its order when rewards are
+and the information ratio is D^2 / G (Russo and Van Roy 2014), or D^3 / G (the generalised ratio of Lattimore and Gyorgy
+2021, with the exponent of games in which good play may teach nothing). Neither changes its order when rewards are
 multiplied by a constant. V* of a draw is found once, when it is drawn, and V^pi once for each policy and draw.
 """
 
@@ -54,17 +55,15 @@ class Score(NamedTuple):
     regret: float
     information: float
 
-    @property
-    def ratio(self) -> float:
-        """D^2 / G; 0 where nothing is lost, and infinite where something is lost and nothing learnt."""
+    def ratio(self, exponent: float = 2.0) -> float:
+        """D^exponent / G; 0 where nothing is lost, and infinite where something is lost and nothing learnt."""
         if self.regret == 0.0:
             return 0.0
-        return self.regret**2 / self.information if self.information > 0.0 else math.inf
+        return self.regret**exponent / self.information if self.information > 0.0 else math.inf
 
-    @property
-    def order(self) -> tuple[float, float]:
+    def order(self, exponent: float = 2.0) -> tuple[float, float]:
         """By the ratio; among equals by the regret."""
-        return self.ratio, self.regret
+        return self.ratio(exponent), self.regret
 
 
 class PosteriorDraws:

@@ -7,17 +7,26 @@ choice differs from world to world. Here several biases propose, the k-th by
                                 + c_k log(1 + t) V*(s_t; theta) / r
 
 with c_k in 0, 0.1, 0.3, 1, 3 and r the range of the reward, so that nothing changes when rewards are multiplied by a
-constant. Of the distinct policies pi*(theta_k) the one with the least information ratio D^2/G is played
-(`vbmle.agents.information_ratio`): the squared regret that the posterior expects of it, over what it would teach.
+constant. Of the distinct policies pi*(theta_k) the one with the least information ratio D^3/G is played
+(`vbmle.agents.information_ratio`): the cube of the regret that the posterior expects of it, over what it would teach;
+but only among those whose exploration can pay. With D_0 the least expected regret of all proposals, following pi for a
+horizon H = 1/(1 - gamma) costs H (D(pi) - D_0) more than that one, and nothing that it teaches can save more than
+N D_0 in the next N steps. So pi takes part while
+
+    H (D(pi) - D_0) <= N D_0,        N = max(30 H, t).
+
 Each bias has a solver that goes on from its last theta; they take turns in looking for other basins.
 
 This agent is ours: no paper has it, and no regret bound is known for it. The bias log(1 + t) is that of tabular RBMLE;
-the ratio is Russo and Van Roy's (2014), over stationary policies as in Hao and Lattimore (2022), with information about
-theta in place of information about the optimum. What it has by construction: where all biases propose one policy,
-that is played; and a proposal that all draws agree is optimal is never passed over for one that loses.
+the ratio is that of Lattimore and Gyorgy (2021), over stationary policies as in Hao and Lattimore (2022), with
+information about theta in place of information about the optimum. What it has by construction: where all biases
+propose one policy, that is played; a proposal that all draws agree is optimal is never passed over for one that loses;
+a horizon of exploration is expected to cost no more than the proposal of least regret would lose in as long again as
+the agent has run (in 30 horizons at first); and while D_0 stays away from 0, no proposal is left out for good.
 
-By default it decides anew when the information about what was observed has grown by a tenth, and keeps to its policy
-in between: an exploration that is begun is carried through, and a step costs little more than one of VBMLE.
+By default it decides anew when the information about what was observed has grown by a tenth, or when time has doubled,
+and keeps to its policy in between: an exploration that is begun is carried through, and a step costs little more than
+one of VBMLE.
 """
 
 from __future__ import annotations
@@ -30,9 +39,10 @@ import numpy as np
 
 from vbmle.agents import decision
 from vbmle.agents.decision import Decision
-from vbmle.agents.information_ratio import INFORMED_UPDATES, PosteriorDraws, informed_trigger
+from vbmle.agents.information_ratio import INFORMED_UPDATES, PosteriorDraws, Score, informed_trigger
 from vbmle.agents.model_agent import ModelAgent, OnImpossible
 from vbmle.agents.posterior import MOST_DRAWS, MOST_THINNING
+from vbmle.agents.triggers import OrTimeDoubled
 from vbmle.common import saved_checks
 from vbmle.common.files import Snapshot
 from vbmle.common.validation import (
@@ -53,6 +63,12 @@ from vbmle.model.mdp import LinearMixtureMDP
 
 MULTIPLES = (0.0, 0.1, 0.3, 1.0, 3.0)
 """Of log(1 + t): the biases that propose."""
+
+EXPONENT = 3.0
+"""Of the expected regret in the information ratio; 2 explores more, and lost more in maintenance."""
+
+PATIENCE = 30.0
+"""Horizons 1/(1 - gamma) within which an exploration must be able to pay, until the agent has run for longer."""
 
 
 class Proposers:
@@ -88,7 +104,7 @@ class InformedVBMLE(ModelAgent):
         likelihood.
     update : {"every-step", "tenth", "doubling"}, default "tenth"
         When to decide again: at every step, or when the information about what was observed has grown by a tenth, or
-        has doubled; in between the policy in force is played.
+        has doubled, or else when time has doubled; in between the policy in force is played.
     draws : int, default 32
         Draws from the posterior to judge by; at least 1. With few, chance decides between policies that are much alike.
     fresh : int, default 4
@@ -158,7 +174,7 @@ class InformedVBMLE(ModelAgent):
         self._objective = make_objective(self.counts, ridge=1.0)
         self._range = reward_range(mdp)
         self._chosen = 0
-        self._trigger = informed_trigger(mdp, update)
+        self._trigger = OrTimeDoubled(informed_trigger(mdp, update), self.counts)
 
     def _check(self, snapshot: Snapshot) -> None:
         super()._check(snapshot)
@@ -192,12 +208,22 @@ class InformedVBMLE(ModelAgent):
         distinct = list(proposed.values())
         if len(distinct) > 1:
             self._draws.refresh()
-            distinct.sort(key=lambda k: self._draws.score(solvers[k].policy, state).order)
-        self._chosen = distinct[0]
+            scores = [self._draws.score(solvers[k].policy, state) for k in distinct]
+            self._chosen = distinct[choose(scores, self.counts.total * (1.0 - self.mdp.discount))]
+        else:
+            self._chosen = distinct[0]
 
     def _outcome(self) -> Decision:
         solver = self._proposers.solvers[self._chosen]
         return decision.of_solver(solver, self.counts, "the likelihood biased by value, for several biases")
+
+
+def choose(scores: Sequence[Score], horizons: float) -> int:
+    """Which has the least information ratio of those that can pay, after so many horizons of 1/(1 - gamma) steps."""
+    least = min(score.regret for score in scores)
+    most = least * (1.0 + max(PATIENCE, horizons))
+    paying = [i for i, score in enumerate(scores) if score.regret <= most]
+    return min(paying, key=lambda i: scores[i].order(EXPONENT))
 
 
 def reward_range(mdp: LinearMixtureMDP) -> float:

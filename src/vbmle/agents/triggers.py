@@ -4,6 +4,7 @@
     EveryObservation       once after each observation, whatever the state
     InformationGrown       when the information about what was observed has doubled, or grown by another factor
                            (`vbmle.estimation.information`)
+    OrTimeDoubled          when another trigger says so, or when as many observations have come as there were
     VisitsDoubled          when the pair about to be played was seen as often since the last decision as before it
     LogDeterminantDoubled  when the determinant of some regression has doubled
 
@@ -115,6 +116,38 @@ class InformationGrown(Trigger):
 
     def _resume(self, snapshot: Snapshot) -> None:
         self._information.restore(snapshot)
+
+
+class OrTimeDoubled(Trigger):
+    """Due when the `inner` trigger is, and when as many observations have come since the last decision as before it.
+
+    For agents that weigh how long they have run: a policy that teaches nothing would never be looked at again.
+    """
+
+    def __init__(self, inner: Trigger, counts: TransitionCounts) -> None:
+        self._inner, self._counts, self._before = inner, counts, 0
+        self.grows = inner.grows
+
+    def seen(self, transition: int) -> None:
+        self._inner.seen(transition)
+
+    def seen_many(self, transitions: Ints) -> None:
+        self._inner.seen_many(transitions)
+
+    def due(self, state: int = 0) -> bool:
+        return self._inner.due(state) or self._counts.total >= max(1, 2 * self._before)
+
+    def decided(self) -> None:
+        self._inner.decided()
+        self._before = self._counts.total
+
+    def snapshot(self) -> Snapshot:
+        return {"decided_at": np.array(self._before), **self._inner.snapshot()}
+
+    def _resume(self, snapshot: Snapshot) -> None:
+        saved_checks.require_within("decided_at", snapshot["decided_at"], 0, self._counts.total)
+        self._inner.restore({name: array for name, array in snapshot.items() if name != "decided_at"})
+        self._before = int(snapshot["decided_at"])
 
 
 class VisitsDoubled(Trigger):
