@@ -16,9 +16,10 @@ def test_the_worlds_are_those_that_were_promised():
     assert len(league.WORLDS) >= 20
     families = Counter(entry.family for entry in league.WORLDS.values())
     assert set(families) == {
-        *("paper", "rivers", "hypercubes", "grids", "money", "traps", "mixtures", "slow"),
+        *("paper", "rivers", "hypercubes", "grids", "money", "any mix", "traps", "mixtures", "slow"),
     }
     assert families["money"] == 8
+    assert families["any mix"] == 4
     steps = [entry.steps for entry in league.WORLDS.values()]
     assert (min(steps), max(steps)) == (300, 20_000)
 
