@@ -281,12 +281,12 @@ def test_nan_and_infinity_keep_their_meaning():
 
 
 def run(*command: str | Path, cwd: Path, **environ: str) -> str:
-    """The output of a command that must succeed."""
+    """What a command says that must succeed."""
     done = subprocess.run(
         command, cwd=cwd, env={**os.environ, **environ}, capture_output=True, text=True, timeout=3600
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+    return done.stdout + done.stderr
 
 
 LEAN = 250e6
