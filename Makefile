@@ -11,6 +11,8 @@ ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 unexport PYTHONDONTWRITEBYTECODE
 # What `make sanitize` runs: tests that reach into the core.
 SLICE := tests/core --ignore=tests/core/test_build.py -k 'not clarabel and not ten_thousand and not leak'
+# A file of tests stays in one process: what its tests share, a server or a browser, is started once.
+SPREAD := -n 2 --dist loadfile
 FUZZED := 300
 DAMAGED := 20
 CHECKED := src tests docs core chain hatch_build.py
@@ -76,7 +78,7 @@ peers: .venv-peers/.installed ## reward lost by VBMLE, Q-learning and DQN, into 
 	$(ONE_THREAD) $(PEERS) examples/peers/peers.py --out peers --page docs/peers.md
 
 test: lint core ## lint, then all tests
-	$(ONE_THREAD) $(PY) -m pytest -n 2
+	$(ONE_THREAD) $(PY) -m pytest $(SPREAD)
 
 lint: $(STAMP) ## ruff and mypy on everything in Python
 	$(PY) -m ruff check $(CHECKED)
@@ -101,7 +103,7 @@ torture: $(STAMP) core ## kills, full disks, damaged files, fuzzed solves, extre
 	$(ONE_THREAD) $(PY) tests/fuzz.py 100000
 	$(ONE_THREAD) $(PY) tests/fuzz_extremes.py 2000
 	$(ONE_THREAD) $(PY) tests/kills.py 5
-	$(ONE_THREAD) $(PY) -m pytest -q -n 2 tests/common tests/experiments/test_odd_records.py tests/test_edges.py tests/test_supply_chain.py
+	$(ONE_THREAD) $(PY) -m pytest -q $(SPREAD) tests/common tests/experiments/test_odd_records.py tests/test_edges.py tests/test_supply_chain.py
 
 sbom: $(STAMP) ## what it is all made of (CycloneDX) and under which licences, into sbom/
 	$(PY) chain/sbom.py sbom/vbmle.cdx.json
@@ -114,7 +116,7 @@ sanitize: $(STAMP) ## the core with address and undefined-behaviour checks, unde
 	$(PY) core/build.py --strict --sanitize
 	$(ONE_THREAD) ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
 		LD_PRELOAD="$$($${CC:-cc} -print-file-name=libasan.so)" VBMLE_LIBRARY=core/build/sanitize/libvbmle.so \
-		sh -c "$(PY) -m pytest -n 2 $(SLICE) && $(PY) tests/fuzz.py $(FUZZED) && $(PY) tests/fuzz_files.py $(DAMAGED)"
+		sh -c "$(PY) -m pytest $(SPREAD) $(SLICE) && $(PY) tests/fuzz.py $(FUZZED) && $(PY) tests/fuzz_files.py $(DAMAGED)"
 
 clean: ## remove everything that is built, the environment included
 	rm -rf .venv .venv-peers site dist core/build src/vbmle/core/libvbmle* .mypy_cache .pytest_cache .ruff_cache .hypothesis

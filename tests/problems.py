@@ -10,9 +10,9 @@ import cvxpy
 import numpy as np
 from scipy import sparse
 from scipy.optimize import nnls
+from small_worlds import EXAMPLES
 
 from vbmle import LinearMixtureMDP, TransitionCounts, World
-from vbmle.testing import example_models
 from vbmle.worlds import hypercube, random_network, riverswim
 
 cp: Any = cvxpy  # its annotations know neither its overloaded operators nor its functions
@@ -125,9 +125,7 @@ def random_world(seed: int) -> World:
 
 def problems(per_example: int = 7, others: int = 154) -> Iterator[Problem]:
     """Every example several times and as many random worlds, with little data and with much."""
-    worlds = [*example_models().items()] * per_example + [
-        (f"random {k}", random_world(k)) for k in range(others)
-    ]
+    worlds = [*EXAMPLES.items()] * per_example + [(f"random {k}", random_world(k)) for k in range(others)]
     for k, (name, world) in enumerate(worlds):
         rng = np.random.default_rng([k, 99])
         steps = int(rng.choice([0, 1, 5, 30, 300, 3000]))

@@ -26,7 +26,7 @@ from vbmle.serve.npz import from_npz_bytes, npz_bytes
 from vbmle.serve.outcomes import Outcomes
 from vbmle.serve.service import Service
 
-PATIENCE = 300.0
+PATIENCE = 900.0
 """Seconds after which a test gives up on something that hangs; no test waits that long for anything that works."""
 
 Result = TypeVar("Result")

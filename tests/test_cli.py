@@ -23,6 +23,7 @@ COMMAND = [sys.executable, "-c", f"{HEED}; from vbmle.cli import app; app()"]
 COMMANDS = sorted(
     command.name or getattr(command.callback, "__name__", "") for command in app.registered_commands
 )
+PATIENCE = 900  # seconds, against hanging only
 HEAVY = "numba matplotlib polars gymnasium plotly scipy.optimize"
 
 
@@ -71,7 +72,7 @@ def test_help_is_light_for_every_command():
         "    except SystemExit as end: assert end.code == 0\n"
         f"print([name for name in {HEAVY.split()} if name in sys.modules], file=sys.stderr)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE)
     assert (done.returncode, done.stderr.strip()) == (0, "[]")
     assert all(option in done.stdout for option in ("--quick", "--out", "--jobs", "--dask", "--horizon"))
 
@@ -101,7 +102,7 @@ def test_the_shell_completes_commands_and_options():
         }
         command = [sys.executable, "-m", "vbmle"]
         done = subprocess.run(
-            command, env=os.environ | asked, capture_output=True, text=True, timeout=120, check=True
+            command, env=os.environ | asked, capture_output=True, text=True, timeout=PATIENCE, check=True
         )
         return done.stdout.split()
 
@@ -190,7 +191,6 @@ def test_the_report_is_remade_from_records_alone(call, tmp_path: Path, monkeypat
     assert {path: (tmp_path / path).read_bytes() for path in before} == before
 
 
-PATIENCE = 120  # seconds
 LONG = """
 trials = 2000
 horizon = 100
@@ -267,5 +267,5 @@ def test_an_interrupt_stops_at_once_and_keeps_what_is_complete(tmp_path: Path, w
 def test_workers_do_not_outlive_a_killed_run(tmp_path: Path):
     process = start_long_run(tmp_path)
     process.kill()
-    process.communicate(timeout=30)
+    process.communicate(timeout=PATIENCE)
     assert group_is_gone(process.pid)

@@ -31,7 +31,8 @@ dimension = { sweep = [3, 4] }
 agent = "MaximumLikelihood"
 """
 TRIALS = 2 * 2 * 12
-PATIENCE = 120
+PATIENCE = 900
+"""Seconds, against hanging only."""
 
 
 @pytest.fixture(scope="module")

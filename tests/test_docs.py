@@ -95,7 +95,7 @@ def test_formulas_can_be_read(page: Path, hooks):
 def test_examples_run_as_they_stand(page: Path, tmp_path: Path):
     blocks = re.findall(r"^```python\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE)
     command = [sys.executable, "-c", "\n".join(blocks)]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=600)
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=900)
     assert done.returncode == 0, done.stderr
 
 

@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import sparse
+from small_worlds import EXAMPLES
 
 import vbmle
-from vbmle.testing import example_models
 
-TABLE = example_models()["tabular, a product of simplices"]
+TABLE = EXAMPLES["tabular, a product of simplices"]
 
 
 @pytest.mark.parametrize("kind", [vbmle.VBMLE, vbmle.PSRL, vbmle.QLearning, vbmle.Random])

@@ -349,5 +349,5 @@ state, _ = env.reset(seed=0)
 print(int(env.observation_space.n), int(env.step(1)[0]) in range(5))
 """
     command = [sys.executable, "-c", code]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=900)
     assert (done.returncode, done.stdout.split()) == (0, ["5", "True"]), done.stderr

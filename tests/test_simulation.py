@@ -6,16 +6,15 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import sparse
+from small_worlds import EXAMPLES
 
 from vbmle import simulation
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.model.world import World
 from vbmle.planning import planner
 from vbmle.simulation import simulate
-from vbmle.testing import example_models
 from vbmle.worlds import hypercube, riverswim
 
-EXAMPLES = example_models()
 EXACT = 1e-10
 
 

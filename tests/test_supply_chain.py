@@ -85,7 +85,7 @@ def test_pip_refuses_a_file_of_another_hash(tmp_path: Path):
     (tmp_path / "lock").write_text(locks.write_lock([], [locks.Pin("thing", "1.0", ("0" * 64,))]))
     pip = [sys.executable, "-m", "pip", "--isolated", "install", "--no-index", "--require-hashes"]
     place = ["--target", str(tmp_path / "there"), "--find-links", str(tmp_path), "-r", str(tmp_path / "lock")]
-    done = subprocess.run([*pip, *place], capture_output=True, text=True, timeout=300)
+    done = subprocess.run([*pip, *place], capture_output=True, text=True, timeout=900)
     assert done.returncode != 0
     assert "DO NOT MATCH THE HASHES" in done.stderr
 

@@ -4,14 +4,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from small_worlds import EXAMPLES
 
 from vbmle import Agent, LinearMixtureMDP
 from vbmle.agents.model_agent import ModelAgent
 from vbmle.experiments import catalogue
 from vbmle.experiments.settings import choices_of
-from vbmle.testing import check_agent, example_models
+from vbmle.testing import check_agent
 
-EXAMPLES = example_models()
 AGENTS = catalogue.agents()
 SEVERAL = ("tabular, a product of simplices", "hypercube, a cross-polytope", "reward of the next state")
 OTHERS: list[tuple[str, dict[str, Any]]] = [

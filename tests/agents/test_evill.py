@@ -2,11 +2,9 @@
 
 import numpy as np
 import pytest
+from small_worlds import EXAMPLES
 
 import vbmle
-from vbmle.testing import example_models
-
-EXAMPLES = example_models()
 
 
 def walked(world: vbmle.World, steps: int) -> vbmle.History:

@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
+from small_worlds import EXAMPLES
 
 import vbmle
 from vbmle.agents.bias import BiasSchedule
 from vbmle.agents.posterior import HitAndRun
-from vbmle.testing import example_models
 
-WORLD = example_models()["simplex mixture"]
+WORLD = EXAMPLES["simplex mixture"]
 
 
 def candidates(agent: vbmle.FeelGoodSampling, seed: int) -> np.ndarray:

@@ -5,11 +5,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from small_worlds import EXAMPLES
 
 import vbmle
 from vbmle.estimation.counts import TransitionCounts
 from vbmle.model.widening import WIDE_CHANCE, widened
-from vbmle.testing import check_agent, example_models
+from vbmle.testing import check_agent
 from vbmle.worlds import riverswim
 
 RIVER = riverswim(length=4, features="mixture")
@@ -92,7 +93,7 @@ def test_by_default_it_is_refused_and_nothing_is_counted():
         vbmle.VBMLE(RIVER.mdp, on_impossible="ignore")
 
 
-@pytest.mark.parametrize(("name", "world"), example_models().items())
+@pytest.mark.parametrize(("name", "world"), EXAMPLES.items())
 def test_a_widened_model_is_the_mix_that_it_says(name: str, world: vbmle.World):
     mdp = world.mdp
     before = world.mdp.transitions.csr(mdp.transitions.probabilities(world.theta)).toarray()

@@ -5,14 +5,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from small_worlds import EXAMPLES
 
 import vbmle
 from vbmle.agents.information_ratio import PosteriorDraws, Score
 from vbmle.agents.informed_vbmle import InformedVBMLE, choose
 from vbmle.planning.planner import expected_reward
-from vbmle.testing import example_models
 
-EXAMPLES = example_models()
 EXACT = 1e-9
 """Linear algebra of values up to 1/(1 - gamma) = 10 or 100; sweeps promise 1e-11/(1 - gamma)."""
 

@@ -9,14 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 from problems import play
+from small_worlds import EXAMPLES
 
 from vbmle import VBMLE, ApproximateVBMLE, MaximumLikelihood, World, plan, simulate
 from vbmle.core.solver import Objective
 from vbmle.estimation.maximiser import POOL, Solver, make_objective
-from vbmle.testing import example_models
 from vbmle.worlds import closed_loop_trap, hypercube, random_network, riverswim
 
-EXAMPLES = example_models()
 Kind = type[VBMLE] | type[ApproximateVBMLE] | type[MaximumLikelihood]
 AGENTS: list[Kind] = [VBMLE, ApproximateVBMLE, MaximumLikelihood]
 SEEDS = range(10)

@@ -5,13 +5,12 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pytest
 from scipy.stats import beta, kstest
+from small_worlds import EXAMPLES
 
 from vbmle import PSRL, LinearMixtureMDP, TransitionCounts, World, plan, simulate
 from vbmle.agents.posterior import Dirichlet, HitAndRun
-from vbmle.testing import example_models
 from vbmle.worlds import closed_loop_trap, random_network, riverswim
 
-EXAMPLES = example_models()
 SIGMAS = 5.0
 
 

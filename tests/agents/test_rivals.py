@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from problems import play
+from small_worlds import EXAMPLES
 
 from vbmle import (
     PSRL,
@@ -21,10 +22,8 @@ from vbmle import (
     plan,
     simulate,
 )
-from vbmle.testing import example_models
 from vbmle.worlds import closed_loop_trap, hypercube, riverswim
 
-EXAMPLES = example_models()
 Make = Callable[[World], Any]
 RIVALS: dict[str, Make] = {
     "Oracle": lambda world: Oracle(world.mdp, theta=world.theta),

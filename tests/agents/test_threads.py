@@ -57,7 +57,7 @@ def test_threads_share_an_agent_behind_a_lock(tmp_path: Path):
 
     with ThreadPoolExecutor(4) as pool:
         for task in [pool.submit(learn, 0), pool.submit(learn, 1), pool.submit(ask), pool.submit(save)]:
-            task.result(timeout=120)
+            task.result(timeout=900)
     assert totals == sorted(totals)
     alone = vbmle.TransitionCounts(world.mdp)
     alone.add_many(seen.states, seen.actions, seen.next_states)

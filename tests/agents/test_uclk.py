@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from small_worlds import EXAMPLES
 
 from vbmle import UCLK, UPACUCLK, LinearMixtureMDP, UCLKPlus, World, plan, simulate
 from vbmle.agents.triggers import EveryObservation
@@ -12,10 +13,8 @@ from vbmle.agents.uclk import OptimisticAgent, log_det_radius, paper_radius, pub
 from vbmle.agents.uclk_plus import radii
 from vbmle.agents.upac_uclk import most_samples
 from vbmle.bench.obvious_uclk import ObviousUCLK
-from vbmle.testing import example_models
 from vbmle.worlds import hypercube, random_network, riverswim
 
-EXAMPLES = example_models()
 AGENTS = [UCLK, UCLKPlus, UPACUCLK]
 Kind = type[UCLK] | type[UCLKPlus] | type[UPACUCLK]
 each_agent = pytest.mark.parametrize("agent", AGENTS)

@@ -6,10 +6,7 @@ import numpy as np
 import pytest
 
 from vbmle import UCRL2, LinearMixtureMDP, World, plan, simulate
-from vbmle.testing import example_models
 from vbmle.worlds import riverswim
-
-EXAMPLES = example_models()
 
 
 def test_without_a_radius_it_plans_for_the_frequencies():

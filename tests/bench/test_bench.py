@@ -278,7 +278,7 @@ def test_a_row_needs_a_known_unit():
 
 def vbmle(*arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", "from vbmle.cli import app; app()", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=900)
+    return subprocess.run(command, capture_output=True, text=True, timeout=3600)
 
 
 @pytest.fixture(scope="module")
@@ -362,7 +362,7 @@ def test_help_is_light():
         ],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=900,
     )
     assert done.returncode == 0, done.stderr
     assert "--quick" in done.stdout

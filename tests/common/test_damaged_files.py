@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from fuzz_files import every_kind, fuzz
 from fuzz_mutations import Kind
+from small_worlds import EXAMPLES
 
 import vbmle
 from vbmle.common import archive
 from vbmle.common.files import save_npz
-from vbmle.testing import example_models
 
 SLICE = 12
 
@@ -42,7 +42,7 @@ def with_meta(path: Path, **changes: object) -> Path:
 
 @pytest.fixture
 def model_file(tmp_path: Path) -> Path:
-    example_models()["tabular, a product of simplices"].mdp.save(tmp_path / "model.npz")
+    EXAMPLES["tabular, a product of simplices"].mdp.save(tmp_path / "model.npz")
     return tmp_path / "model.npz"
 
 
@@ -129,7 +129,7 @@ def test_rivals_out_of_range_are_refused(
 
 def refuse(kind: type[vbmle.VBMLE], path: Path, field: str, value: float, rule: str) -> None:
     """An agent whose file has one odd number is refused by the rule."""
-    world = example_models()["tabular, a product of simplices"]
+    world = EXAMPLES["tabular, a product of simplices"]
     agent = kind(world.mdp)
     vbmle.simulate(agent, world, 20)
     agent.save(path)
@@ -143,7 +143,7 @@ def refuse(kind: type[vbmle.VBMLE], path: Path, field: str, value: float, rule: 
 
 def test_a_file_cannot_ask_for_sweeps_without_end(tmp_path: Path) -> None:
     """Sweeps that change nothing are not made, so that this ends: gamma^n / (1 - gamma) is rounding by then."""
-    world = example_models()["sparse mixture"]
+    world = EXAMPLES["sparse mixture"]
     vbmle.UCLK(world.mdp, sweeps=50).save(tmp_path / "agent.npz")
     agent = vbmle.UCLK.load(endless(tmp_path / "agent.npz"), world.mdp)
     exact = vbmle.UCLK(world.mdp, tolerance=1e-12)
@@ -153,7 +153,7 @@ def test_a_file_cannot_ask_for_sweeps_without_end(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", [vbmle.UCLK, vbmle.UCLKPlus, vbmle.UPACUCLK, vbmle.UCRL2, vbmle.OMLE])
 def test_a_file_cannot_ask_for_a_radius_that_overflows(kind: type[vbmle.UCLK], tmp_path: Path) -> None:
-    world = example_models()["tabular, a product of simplices"]
+    world = EXAMPLES["tabular, a product of simplices"]
     vbmle.simulate(kind(world.mdp, radius_scale=1e30), world, 20)  # the largest works
     kind(world.mdp).save(tmp_path / "agent.npz")
     settings = json.loads(archive.read_arrays(tmp_path / "agent.npz")["meta"].tobytes())["settings"]

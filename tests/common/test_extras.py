@@ -72,7 +72,7 @@ def test_tables_name_their_extra(tmp_path: Path):
 def in_lean(code: str) -> subprocess.CompletedProcess[str]:
     """Run code where no extra is installed."""
     bare = "import sys, vbmle.common.extras\nvbmle.common.extras.find_spec = lambda package: None\n"
-    return subprocess.run([sys.executable, "-c", bare + code], capture_output=True, text=True, timeout=300)
+    return subprocess.run([sys.executable, "-c", bare + code], capture_output=True, text=True, timeout=900)
 
 
 def test_the_command_names_its_extra():

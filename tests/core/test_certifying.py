@@ -4,14 +4,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from small_worlds import EXAMPLES
 
 from vbmle import LinearMixtureMDP
 from vbmle.core.certifying import Certificate, Target, branch_and_bound
 from vbmle.estimation.certificate import triangulate
-from vbmle.testing import example_models
 
 REFUSED = r"core|out of range"
-EXAMPLES = example_models()
 SMALL = [name for name, world in EXAMPLES.items() if triangulate(world.mdp) is not None]
 
 

@@ -2,12 +2,11 @@
 
 import numpy as np
 import pytest
+from small_worlds import EXAMPLES
 
 from vbmle import LinearMixtureMDP
 from vbmle.core.planning import Planner, sweep_precision
-from vbmle.testing import example_models
 
-EXAMPLES = example_models()
 EXACT = 1e-10
 
 

@@ -32,7 +32,7 @@ from vbmle.core.transition_counts import Counts
 from vbmle.worlds import random_network, riverswim
 
 WORLD = random_network(4, 2, 3, seed=0)
-PATIENCE = 300.0
+PATIENCE = 900.0
 """Seconds after which a test that hangs fails."""
 
 

@@ -3,14 +3,12 @@
 import numpy as np
 import pytest
 from scipy.optimize import linprog
+from small_worlds import EXAMPLES
 
 from vbmle import LinearMixtureMDP
 from vbmle.core.optimism import L1Optimist
 from vbmle.core.parts_optimism import best_mean
-from vbmle.testing import example_models
 from vbmle.worlds import riverswim
-
-EXAMPLES = example_models()
 
 
 def optimist_of(mdp: LinearMixtureMDP) -> L1Optimist:

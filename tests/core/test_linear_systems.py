@@ -3,12 +3,11 @@
 import numpy as np
 import pytest
 from known_models import EPS, known, ring
+from small_worlds import EXAMPLES
 
 from vbmle.core.parts_planning import factor, solve, solve_columns, solve_slow_chain, visits
 from vbmle.core.planning import Planner
-from vbmle.testing import example_models
 
-EXAMPLES = example_models()
 EXACT = 1e-10  # what exact algebra is held to
 
 

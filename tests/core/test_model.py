@@ -5,13 +5,12 @@ from typing import Any
 import numpy as np
 import pytest
 from problems import dense, outside
+from small_worlds import EXAMPLES
 
 from vbmle.core import parts_climbing
 from vbmle.core.model import Model
-from vbmle.testing import example_models
 from vbmle.worlds import random_network, riverswim
 
-EXAMPLES = example_models()
 each_example = pytest.mark.parametrize("name", EXAMPLES)
 DENSE = random_network(4, 2, 3, seed=0).mdp
 SPARSE = riverswim(4).mdp

@@ -6,13 +6,12 @@ import numpy as np
 import pytest
 from derivatives import ACCURACY, differences, inside, short
 from problems import dense, draw
+from small_worlds import EXAMPLES
 
 from vbmle import TransitionCounts, plan
 from vbmle.core.parts_climbing import Probe
 from vbmle.core.solver import make_objective
-from vbmle.testing import example_models
 
-EXAMPLES = example_models()
 each_example = pytest.mark.parametrize("name", EXAMPLES)
 by_either_way = pytest.mark.parametrize("factors", [True, False], ids=["by factors", "by sweeps"])
 with_and_without = pytest.mark.parametrize("copies", [True, False], ids=["copies kept", "none kept"])

@@ -8,6 +8,7 @@ import cvxpy
 import numpy as np
 import pytest
 from problems import draw, random_world, raw
+from small_worlds import EXAMPLES
 
 from vbmle import LinearMixtureMDP, World, plan
 from vbmle.core.model import Model
@@ -15,11 +16,9 @@ from vbmle.core.optimism import L1Optimist, Optimist
 from vbmle.core.parts_optimism import choose_models, intersect
 from vbmle.core.regression import Regression
 from vbmle.planning.planner import uses_factors
-from vbmle.testing import example_models
 from vbmle.worlds import random_network
 
 cp: Any = cvxpy
-EXAMPLES = example_models()
 CHUNKS = 20
 STALLED, NOT_CONVEX, NO_START = 1, 6, 5
 

@@ -8,13 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from known_models import EPS, Known, known
+from small_worlds import EXAMPLES
 
 from vbmle import LinearMixtureMDP
 from vbmle.core.model import Model
 from vbmle.core.planning import Planner, sweep_precision
-from vbmle.testing import example_models
 
-EXAMPLES = example_models()
 DISCOUNTS = [0.5, 0.9, 0.99, 0.999]
 SIZES = [1, 2, 7, 15, 16, 17, 59, 61, 120]  # up to 16 states are factored in registers
 EXACT = 1e-10  # what exact algebra is held to

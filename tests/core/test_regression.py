@@ -4,14 +4,13 @@ import math
 
 import numpy as np
 import pytest
+from small_worlds import EXAMPLES
 
 from vbmle import LinearMixtureMDP
 from vbmle.core.model import Model
 from vbmle.core.regression import Information, Regression
-from vbmle.testing import example_models
 from vbmle.worlds import riverswim
 
-EXAMPLES = example_models()
 NAMES = ["paper, larger than the simplex", "separate blocks", "raw one-hot features, sparse"]
 
 

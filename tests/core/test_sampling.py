@@ -6,15 +6,14 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.optimize import brentq
+from small_worlds import EXAMPLES
 
 from vbmle import LinearMixtureMDP
 from vbmle.core.parts_sampling import crossing, excess
 from vbmle.core.sampling import Sampler
-from vbmle.testing import example_models
 from vbmle.worlds import random_network
 
 REFUSED = r"core|out of range"
-EXAMPLES = example_models()
 NETWORK = random_network(15, 4, 10)
 LEAST_SHARE = 0.1  # kLeastShare in core/src/sampling/reference.hpp
 

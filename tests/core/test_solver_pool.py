@@ -7,15 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from problems import draw
+from small_worlds import EXAMPLES
 from solving import NETWORK, again, objective, started, status
 
 from vbmle import TransitionCounts, World
 from vbmle.core.solver import Solver, make_objective
 from vbmle.estimation.maximiser import POOL_VIEWS
-from vbmle.testing import example_models
 from vbmle.worlds import random_network, riverswim
-
-EXAMPLES = example_models()
 
 
 def worlds() -> list[World]:

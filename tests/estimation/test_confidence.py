@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from problems import draw, random_world, small_world
+from small_worlds import EXAMPLES
 
 import vbmle
 from vbmle import theory
@@ -16,7 +17,6 @@ from vbmle.estimation.likelihood_set import (
     log_krichevsky_trofimov,
     log_mixture,
 )
-from vbmle.testing import example_models
 
 
 def points(likely: LikelihoodSet, count: int, rng: np.random.Generator) -> list[np.ndarray]:
@@ -204,13 +204,13 @@ def draw_many(world: vbmle.World, steps: int, rng: np.random.Generator) -> Trans
 
 
 def every_example() -> list[tuple[str, int]]:
-    return [(name, steps) for name in example_models() for steps in (0, 300)]
+    return [(name, steps) for name in EXAMPLES for steps in (0, 300)]
 
 
 @pytest.mark.parametrize(("name", "steps"), every_example())
 def test_the_truth_is_within_its_bounds_in_every_kind_of_model(name: str, steps: int):
     """Flat sets, single points, duplicated models, no data at all."""
-    world = example_models()[name]
+    world = EXAMPLES[name]
     counts = draw(world, steps, np.random.default_rng(steps))
     policy = vbmle.plan(world.mdp, world.theta).policy
     found, best = theory.confidence(counts, policy), vbmle.plan(world.mdp, world.theta)

@@ -5,15 +5,13 @@ import pytest
 from problems import Problem, clarabel, draw, likelihood_gradient, outside, raw
 from scipy import sparse
 from scipy.optimize import linprog
+from small_worlds import EXAMPLES
 
 from vbmle import UCLK, LinearMixtureMDP, TransitionCounts, World, maximum_likelihood, plan, value_biased
 from vbmle.core.planning import Planner
 from vbmle.model import interior_points
 from vbmle.planning import planner
-from vbmle.testing import example_models
 from vbmle.worlds import queue, riverswim, taxi
-
-EXAMPLES = example_models()
 
 
 def many_states(domain: str, states: int = 1300, dimension: int = 4, lonely: int = 0) -> World:

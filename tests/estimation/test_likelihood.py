@@ -18,13 +18,12 @@ from problems import (
     random_world,
     raw,
 )
+from small_worlds import EXAMPLES
 
 from vbmle import LinearMixtureMDP, TransitionCounts, log_likelihood, maximum_likelihood, value_biased
 from vbmle.estimation.likelihood import CONVERGED
-from vbmle.testing import example_models
 from vbmle.worlds import riverswim
 
-EXAMPLES = example_models()
 PROBLEMS = list(problems())
 each_example = pytest.mark.parametrize("name", EXAMPLES)
 seeds = st.integers(0, 2**20)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from problems import Problem, dense, draw, likelihood_gradient, optimality, outside, random_world, raw
 from scipy import sparse
 from scipy.optimize import linprog
+from small_worlds import EXAMPLES
 
 from vbmle import (
     Estimate,
@@ -20,10 +21,8 @@ from vbmle import (
     value_biased,
 )
 from vbmle.estimation.likelihood import CONVERGED
-from vbmle.testing import example_models
 from vbmle.worlds import closed_loop_trap, hypercube, random_network, riverswim
 
-EXAMPLES = example_models()
 BIASES = [0.1, 3.0, 30.0]
 each_example = pytest.mark.parametrize("name", EXAMPLES)
 seeds = st.integers(0, 2**20)

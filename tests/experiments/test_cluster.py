@@ -14,6 +14,8 @@ import pytest
 from sweeps import same
 
 from vbmle.cli import app
+from vbmle.experiments.cluster import Cluster
+from vbmle.experiments.compute import PoolGone
 from vbmle.experiments.spec_file import read
 from vbmle.experiments.store import Store
 
@@ -31,7 +33,7 @@ dimension = 4
 [agents.VBMLE]
 [agents.MaximumLikelihood]
 """
-PATIENCE = 120  # seconds; a kernel may have to be compiled
+PATIENCE = 900  # seconds, against hanging only
 
 Start = Callable[..., subprocess.Popen[str]]
 
@@ -141,6 +143,32 @@ def test_an_interrupt_and_the_end_of_the_cluster_keep_what_is_complete(tmp_path:
     assert again.returncode == 1, err
     assert err.splitlines()[-1].startswith("vbmle: the cluster is gone")
     assert "Traceback" not in err
+
+
+class Executor:
+    """Refuses every task, as that of a client that has lost its scheduler."""
+
+    def submit(self, *_: object) -> None:
+        raise RuntimeError("Can't send update-graph message.")
+
+
+class Lost:
+    """A client, and what it knows of its cluster."""
+
+    def __init__(self, status: str) -> None:
+        self.status = status
+
+    def get_executor(self, **_: object) -> Executor:
+        return Executor()
+
+
+def test_a_cluster_that_is_lost_while_tasks_are_handed_over_is_gone():
+    """What a client refuses for another reason is no loss of the cluster."""
+    for status in ("closing", "closed", "connecting"):
+        with pytest.raises(PoolGone):
+            Cluster(Lost(status)).submit(print)
+    with pytest.raises(RuntimeError, match="update-graph"):
+        Cluster(Lost("running")).submit(print)
 
 
 def refused(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:

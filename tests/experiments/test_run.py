@@ -45,7 +45,7 @@ def test_agents_are_paired_and_nothing_else_is():
 def test_seeds_do_not_depend_on_the_process():
     code = "from vbmle.experiments.spec import seed; print(seed('chance', 'small', 'net', 3))"
     env = {**os.environ, "PYTHONHASHSEED": "7"}
-    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, timeout=120)
+    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, timeout=900)
     trial = Trial("small", "net", "plain", 3, NETWORK, PLAIN, 4)
     assert int(done.stdout) == trial.chance
 

@@ -9,13 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from scipy.optimize import linprog
+from small_worlds import EXAMPLES
 
 from vbmle.model.feasible_set import Block
 from vbmle.model.mdp import LinearMixtureMDP
-from vbmle.testing import example_models
 from vbmle.worlds import hypercube, random_network
 
-EXAMPLES = example_models()
 FLAT = 1e-7  # an LP solver is right to about 1e-9; extents here are either 0 or above 1e-3
 each_example = pytest.mark.parametrize("name", EXAMPLES)
 

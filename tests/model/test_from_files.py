@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import polars
 import pytest
+from small_worlds import EXAMPLES
 
 import vbmle
 from vbmle import (
@@ -19,7 +20,6 @@ from vbmle import (
     read_log,
     simulate,
 )
-from vbmle.testing import example_models
 from vbmle.worlds import queue, riverswim
 
 
@@ -331,9 +331,9 @@ def test_a_log_teaches_in_one_go():
     assert warm < 0.05 * cold
 
 
-@pytest.mark.parametrize("name", list(example_models()))
+@pytest.mark.parametrize("name", list(EXAMPLES))
 def test_counts_added_at_once_are_counts_added_one_by_one(name: str):
-    world = example_models()[name]
+    world = EXAMPLES[name]
     path = logged(world, 60)
     one, many = TransitionCounts(world.mdp), TransitionCounts(world.mdp)
     indices = [one.add(int(s), int(a), int(to)) for s, a, to in zip(*path, strict=True)]

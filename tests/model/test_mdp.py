@@ -7,12 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
+from small_worlds import EXAMPLES
 
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.model.world import World
-from vbmle.testing import example_models
 
-EXAMPLES = example_models()
 EXACT = 1e-12  # sums of a handful of numbers of size one
 
 

@@ -9,12 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
+from small_worlds import EXAMPLES
 
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.model.world import World
-from vbmle.testing import example_models
-
-EXAMPLES = example_models()
 
 MODELS = np.random.default_rng(1).dirichlet(np.ones(4), (3, 4, 2))  # three, of four states and two actions
 FEATURES = np.moveaxis(MODELS, 0, -1)

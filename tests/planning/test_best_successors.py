@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 from problems import dense
+from small_worlds import EXAMPLES
 
 import vbmle
 from vbmle.bench import discounts
 from vbmle.estimation.certificate import optimistic_value
 from vbmle.estimation.maximiser import Solver
 from vbmle.planning.optimistic_planner import BestSuccessors
-from vbmle.testing import example_models
 
 
 def sweeps(mdp: vbmle.LinearMixtureMDP, count: int) -> np.ndarray:
@@ -27,9 +27,9 @@ def sweeps(mdp: vbmle.LinearMixtureMDP, count: int) -> np.ndarray:
     return V
 
 
-@pytest.mark.parametrize("name", sorted(example_models()))
+@pytest.mark.parametrize("name", sorted(EXAMPLES))
 def test_it_is_what_sweeps_converge_to(name: str) -> None:
-    mdp = example_models()[name].mdp
+    mdp = EXAMPLES[name].mdp
     count = int(np.ceil(np.log(1e-10 * (1.0 - mdp.discount)) / np.log(mdp.discount)))
     plan = BestSuccessors(mdp)
     assert np.abs(plan.V - sweeps(mdp, count)).max() <= 1e-10 + plan.error_bound

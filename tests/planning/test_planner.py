@@ -1,26 +1,31 @@
 """Planning: every method against plain NumPy and against QuantEcon, and the laws of the Bellman operator."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from known_models import optimal, value_of
-from quantecon.markov import DiscreteDP
 from scipy import sparse
+from small_worlds import EXAMPLES
 
 from vbmle import LinearMixtureMDP, Plan, evaluate, plan, value_iteration
 from vbmle.core.planning import Planner
-from vbmle.testing import example_models
 
-EXAMPLES = example_models()
 DISCOUNTS = [0.5, 0.9, 0.99, 0.999]
 SIZES = [1, 2, 7, 59, 60, 61, 120]  # the own LU takes up to 60 states, the blocked one more
 METHODS = ["policy-iteration", "modified-policy-iteration"]
 TOLERANCE = 1e-8  # what `plan` and `value_iteration` promise unless told otherwise
 EXACT = 1e-10  # what exact algebra is held to
 seeds = st.integers(0, 2**20)
+
+
+def quantecon_dp() -> Any:
+    """QuantEcon's solver, imported where it is needed: with numba it takes three seconds."""
+    from quantecon.markov import DiscreteDP
+
+    return DiscreteDP
 
 
 class Problem(NamedTuple):
@@ -89,7 +94,7 @@ def test_actions_that_tie_within_rounding_are_counted_in_the_bound():
     reward = 1e-12 * np.array([[0.6, 0.0], [0.4, 0.4 + 4e-3]])
     mdp = LinearMixtureMDP.from_models([np.array(moves)], reward, 0.999)
     found = plan(mdp, [1.0], method="policy-iteration")
-    exact = DiscreteDP(1e12 * reward, np.array(moves), 0.999).solve("policy_iteration").v * 1e-12
+    exact = quantecon_dp()(1e12 * reward, np.array(moves), 0.999).solve("policy_iteration").v * 1e-12
     assert np.abs(found.V - exact).max() <= found.error_bound
 
 
@@ -132,7 +137,7 @@ def test_a_loose_tolerance_is_still_a_bound_on_the_error(tolerance: float, metho
 @pytest.mark.parametrize("states", [2, 20, 80])
 def test_quantecon_agrees(states: int, discount: float):
     mdp, theta, P, R = case = problem(4, states, discount, actions=4)
-    theirs = DiscreteDP(R, P, discount).solve(method="policy_iteration")
+    theirs = quantecon_dp()(R, P, discount).solve(method="policy_iteration")
     for method in METHODS:
         ours = plan(mdp, theta, method=method)
         np.testing.assert_allclose(ours.V, theirs.v, rtol=0.0, atol=ours.error_bound + case.rounding)

@@ -18,7 +18,7 @@ QUIET = [
 ]
 LAPTOP = {"width": 1366, "height": 768}
 PHONE = {"width": 390, "height": 844}
-PATIENCE = 120_000
+PATIENCE = 900_000
 """Milliseconds after which a page counts as hanging."""
 
 

@@ -19,6 +19,9 @@ QUIET = [
     *("--no-sandbox", "--headless", "--disable-gpu", "--disable-quic", "--no-first-run"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
 ]
+PATIENCE = 900_000
+"""Milliseconds after which a page counts as hanging."""
+
 AGENTS = ("VBMLE", "maximum likelihood", "<b>UCLK</b>")
 GAPS = (0.1, 0.3, 0.9)
 HORIZON = 60
@@ -60,6 +63,7 @@ class Opened:
 
     def __init__(self, browser: Browser, report: Path, **settings: object) -> None:
         self.page: Page = browser.new_page(**settings)  # type: ignore[arg-type]
+        self.page.set_default_timeout(PATIENCE)
         self.said: list[str] = []
         self.asked: list[str] = []
         self.address = report.as_uri()
@@ -74,7 +78,6 @@ def drawn(page: Page) -> None:
     """Wait for every figure that can be seen."""
     page.wait_for_function(
         "[...document.querySelectorAll('.panel')].every(p => !p.checkVisibility() || p.dataset.drawn)",
-        timeout=30_000,
     )
 
 

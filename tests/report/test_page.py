@@ -54,8 +54,8 @@ def test_hovering_tells_numbers(wide: Opened):
     box = panel.locator(".nsewdrag").bounding_box()
     assert box
     page.mouse.move(box["x"] + 0.97 * box["width"], box["y"] + 0.97 * box["height"])
-    panel.locator(".hovertext").wait_for(timeout=5000)
-    assert "median" in panel.locator(".hovertext").first.text_content(timeout=5000)  # type: ignore[operator]
+    panel.locator(".hovertext").wait_for()
+    assert "median" in panel.locator(".hovertext").first.text_content()  # type: ignore[operator]
 
 
 def test_dragging_zooms(page: Page):

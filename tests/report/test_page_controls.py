@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from browsing import AGENTS, CURVES, GAPS, HORIZON, LAPTOP, PHONE, Opened, drawn, traces, unfold
+from browsing import AGENTS, CURVES, GAPS, HORIZON, LAPTOP, PATIENCE, PHONE, Opened, drawn, traces, unfold
 from playwright.sync_api import Browser, Page
 
 pytest_plugins = ["page_fixtures"]
@@ -131,6 +131,7 @@ def test_tables_sort_by_number_with_the_missing_last(page: Page):
 def test_a_table_can_be_copied_as_latex(browser: Browser, report: Path):
     """What is copied is the file beside the page; after a filter, the rows that are left."""
     context = browser.new_context(permissions=["clipboard-read", "clipboard-write"])
+    context.set_default_timeout(PATIENCE)
     page = context.new_page()
     page.goto(report.as_uri())
     unfold(page)

@@ -2,13 +2,14 @@
 
 import asyncio
 import re
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, FloatRect, Locator, Page, expect, sync_playwright
 from serving import DEPOT, NPZ, PATIENCE, Local, Process, served
 
 CHROMIUM = "/usr/bin/chromium"
@@ -121,6 +122,14 @@ def test_all_loops_with_the_worst_first(page: Page, server: Process):
     assert wrong == []
 
 
+def place_of(part: Locator) -> FloatRect:
+    """Where a part of the page is; one that is just being drawn anew has no place for a moment."""
+    end = time.monotonic() + PATIENCE
+    while (box := part.bounding_box()) is None:
+        assert time.monotonic() < end, "it is nowhere"
+    return box
+
+
 @pytest.mark.parametrize(
     ("loop", "title"),
     [
@@ -134,8 +143,7 @@ def test_the_verdict_and_the_switch_are_seen_at_once(page: Page, server: Process
     wrong = visit(page, f"{server.url}/loops/{loop}")
     expect(page.locator(".verdict h2")).to_have_text(title)
     for selector in (".verdict", ".modes button[data-mode=shadow]", ".modes button[data-mode=frozen]"):
-        box = page.locator(selector).bounding_box()
-        assert box is not None
+        box = place_of(page.locator(selector))
         screen = page.viewport_size
         assert screen is not None
         assert box["y"] + box["height"] <= screen["height"], f"{selector} is below the first screen"
@@ -154,9 +162,7 @@ def test_the_alarm_says_where_and_what_to_do(page: Page, server: Process):
     section = page.locator("section", has=page.locator(".fit")).last
     expect(section).to_contain_text(f"In state 1 after 0 (60 times): {UNLIKELY} 60 times, expected")
     expect(page.locator("button[data-mode=shadow]")).to_have_class("urgent")
-    above, below = section.bounding_box(), page.locator(".columns section").first.bounding_box()
-    assert above is not None
-    assert below is not None
+    above, below = place_of(section), place_of(page.locator(".columns section").first)
     assert above["y"] <= below["y"], "what it is about comes first"
     assert wrong == []
 

@@ -14,6 +14,7 @@ class Effort:
     baseline_steps: int  # steps of a run in which the baseline is measured too
     large_baseline_steps: int  # the same where it takes most of a second
     cvxpy_steps: int  # steps of UCLK as one would write it, of up to 10 s each
+    cvxpy_sweeps: int | None  # in each of them; None: as many as were published
     tabular_horizon: int
     early: tuple[int, int]  # steps compared with later ones
     late: tuple[int, int]
@@ -23,6 +24,7 @@ class Effort:
     large_states: int  # of the largest sparse model
     large_steps: int  # of a run in it
     sparse_sizes: tuple[int, ...]  # states of the sparse models that other libraries plan for, too
+    dense_sizes: tuple[int, ...]  # and of the dense ones
     plan_repeats: int
     load_seconds: float  # of each run of the service under load
     tries: int  # of what takes a process of its own, the median of which counts
@@ -34,6 +36,7 @@ FULL = Effort(
     baseline_steps=30,
     large_baseline_steps=8,
     cvxpy_steps=2,
+    cvxpy_sweeps=None,
     tabular_horizon=300,
     early=(500, 1500),
     late=(9000, 10000),
@@ -43,26 +46,29 @@ FULL = Effort(
     large_states=100_000,
     large_steps=1000,
     sparse_sizes=(1000, 10_000, 100_000, 1_000_000),
+    dense_sizes=(5, 15, 100, 1000),
     plan_repeats=9,
     load_seconds=10.0,
     tries=5,
 )
 QUICK = Effort(
-    horizon=60,
+    horizon=20,
     worlds=1,
     baseline_steps=6,
     large_baseline_steps=2,
     cvxpy_steps=1,
+    cvxpy_sweeps=3,
     tabular_horizon=20,
     early=(50, 100),
     late=(400, 450),
     size_steps=20,
     problems=1,
     longest=200,
-    large_states=2000,
+    large_states=1100,
     large_steps=20,
     sparse_sizes=(1000,),
+    dense_sizes=(5, 15, 60, 200),
     plan_repeats=3,
-    load_seconds=1.0,
+    load_seconds=0.4,
     tries=1,
 )

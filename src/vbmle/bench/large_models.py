@@ -33,7 +33,6 @@ SECTION = "large models"
 ACTIONS, DIMENSION, SUCCESSORS, DISCOUNT = 4, 20, 6, 0.9
 TOLERANCE = 1e-6
 BATCH = 2e-3  # seconds that a turn takes at least
-DENSE = (5, 15, 100, 1000)
 
 
 def base_models(states: int, count: int, seed: int = 0) -> tuple[list[sparse.csr_array], Floats]:

@@ -6,6 +6,8 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from time import perf_counter
 from typing import Any
 
@@ -21,6 +23,7 @@ from vbmle.worlds import random_network
 
 SECTION = "outside the core"
 BUSY_PROCESSES = 2  # processes beside the one that is measured
+BUSY = "print('ready', flush=True)\nwhile True: pass"
 STEPS_PROGRAM = """
 import json, time
 import numpy as np
@@ -29,6 +32,8 @@ rng = np.random.default_rng(0)
 models = rng.dirichlet(np.full(200, 0.1), (3, 200, 4))
 world = World(LinearMixtureMDP.from_models(list(models), rng.random((200, 4)), 0.9), np.array([0.5, 0.3, 0.2]))
 agent, state, seconds = VBMLE(world.mdp), 0, []
+print("ready", flush=True)
+input()
 for step in range({steps}):
     begun = time.perf_counter()
     action = agent.act(state)
@@ -60,16 +65,10 @@ def step_without_solves(effort: Effort) -> list[Row]:
 
 def blas_threads(effort: Effort) -> list[Row]:
     """A step with BLAS's own choice of threads beside busy processes, against one thread."""
-    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(BUSY_PROCESSES)]
-    try:
-        one, free = [], []
-        for _ in range(effort.tries):  # in turn
-            one.append(_median_step(effort, ONE_THREAD))
-            free.append(_median_step(effort, {}))
-    finally:
-        for process in busy:
-            process.kill()
-            process.wait()
+    one, free = [], []
+    for _ in range(effort.tries):  # in turn
+        one.append(_median_step(effort, ONE_THREAD))
+        free.append(_median_step(effort, {}))
     details = {"one_thread": median(one), "threads_unset": median(free)}
     ratio = details["threads_unset"] / details["one_thread"]
     measure = "a step with BLAS threads unset, two busy processes beside it: times one thread"
@@ -79,5 +78,27 @@ def blas_threads(effort: Effort) -> list[Row]:
 def _median_step(effort: Effort, threads: dict[str, str]) -> float:
     environment: dict[str, Any] = {k: v for k, v in os.environ.items() if k not in ONE_THREAD} | threads
     code = STEPS_PROGRAM.format(steps=max(20, effort.horizon // 5))
-    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, check=True)
-    return float(json.loads(done.stdout))
+    with _started(code, environment) as process:
+        process.stdout.readline()  # the model is there
+        with ExitStack() as busy:
+            for _ in range(BUSY_PROCESSES):
+                busy.enter_context(_started(BUSY, environment)).stdout.readline()
+            out, _ = process.communicate("go\n")
+    return float(json.loads(out))
+
+
+@contextmanager
+def _started(code: str, environment: dict[str, Any]) -> Iterator[Any]:
+    """A process that says a line when it is ready, and is gone in the end."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", code],
+        env=environment,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    with process:
+        try:
+            yield process
+        finally:
+            process.kill()

@@ -50,7 +50,7 @@ def recommendation(name: str, effort: Effort) -> list[Row]:
 def against_cvxpy(name: str, effort: Effort) -> list[Row]:
     """Planning in every step: ours along a run, the obvious version in a few steps of its own."""
     world = random_network(*BASELINE[name])
-    sweeps = published_sweeps(HORIZON, world.mdp.discount)
+    sweeps = effort.cvxpy_sweeps or published_sweeps(HORIZON, world.mdp.discount)
     ours = Walk(UCLK(world.mdp, update="every-step"), world, effort.horizon)
     swept = Walk(UCLK(world.mdp, update="every-step", sweeps=sweeps), world, effort.horizon)
     theirs = Walk(ObviousUCLK(world.mdp, sweeps), world, effort.cvxpy_steps + 1)

@@ -94,7 +94,7 @@ def jobs(effort: Effort) -> list[tuple[str, int, Callable[[Tick], Any]]]:
                 _ticking(partial(large_models.sparse_planning, states, effort)),
             )
         )
-    for states in large_models.DENSE:
+    for states in effort.dense_sizes:
         found.append(
             (f"dense planning, S={states}", 1, _ticking(partial(large_models.dense_planning, states, effort)))
         )

@@ -13,7 +13,7 @@ from contextlib import suppress
 from typing import Any
 
 from vbmle.experiments import InputError
-from vbmle.experiments.compute import Workers
+from vbmle.experiments.compute import PoolGone, Workers
 
 CONNECT_SECONDS = 5
 CLOSE_SECONDS = 1
@@ -35,7 +35,13 @@ class Cluster(Executor):
         self._executor = client.get_executor(retries=RETRIES, pure=False)
 
     def submit(self, function: Callable[..., Any], /, *arguments: Any, **named: Any) -> Future[Any]:
-        found: Future[Any] = self._executor.submit(function, *arguments, **named)
+        """Hand a task over; `PoolGone` if the client has found out meanwhile that the cluster is."""
+        try:
+            found: Future[Any] = self._executor.submit(function, *arguments, **named)
+        except Exception:
+            if self._client.status == "running":
+                raise
+            raise PoolGone from None
         return found
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
