@@ -111,6 +111,20 @@ def test_a_solve_that_was_cut_short_is_done_again_with_the_same_outcomes(tmp_pat
     assert one == two
 
 
+def test_crashes_do_not_put_off_snapshots(tmp_path: Path):
+    """However few events there are between two crashes, they add up."""
+
+    async def some(local: Local) -> int:
+        if "depot" not in local.service.loops:
+            await local.make("PSRL")
+        for _ in range(3):  # four events each: a decision, its outcome, a solve and its policy
+            await local.play(1, prefix=f"after {local.service.loops['depot'].ledger.seq}")
+            await local.rest()
+        return len(snapshots.found(tmp_path / "snapshots", "depot"))
+
+    assert [served(tmp_path, some, snapshot_every=30) for _ in range(3)] == [0, 0, 1]
+
+
 @pytest.mark.parametrize("damage", ["cut", "changed", "of another history"])
 def test_a_snapshot_that_does_not_fit_is_passed_over(damage: str, tmp_path: Path):
     async def first(local: Local) -> None:

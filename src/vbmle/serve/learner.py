@@ -53,6 +53,8 @@ class Learner:
 
     def __init__(self, mdp: LinearMixtureMDP, agent: Agent, policy: Policy | None = None) -> None:
         self.mdp, self.agent = mdp, agent
+        self.kept = 0
+        """How many events of its loop the snapshot has that it was loaded from; 0 where there was none."""
         self.policy = policy or self._asked(0, int(mdp.initial.argmax()))
 
     @classmethod

@@ -53,7 +53,7 @@ class Solves:
         self._ready: Policy | None = None
         self._copies: list[asyncio.Future[Copy | None]] = []
         self._jobs: set[asyncio.Task[None]] = set()
-        self._kept = ledger.length  # how many there were at the last snapshot
+        self._kept = learner.kept  # how many events the last snapshot has
         self._resting = self._closed = False
 
     @property
