@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from serving import Local, audit, happened, served
 
-from vbmle import worlds
+from vbmle import VBMLE, worlds
 from vbmle.experiments import catalogue
 from vbmle.serve import snapshots
 from vbmle.serve.event_log import INSERTED_AT_ONCE
@@ -109,6 +109,27 @@ def test_a_solve_that_was_cut_short_is_done_again_with_the_same_outcomes(tmp_pat
     shutil.copytree(tmp_path / "a", tmp_path / "b")
     one, two = (served(tmp_path / name, afterwards) for name in ("a", "b"))
     assert one == two
+
+
+def test_a_copy_of_an_agent_is_what_it_would_save(tmp_path: Path):
+    agent = VBMLE(RIVER.mdp)
+    agent.observe(0, 1, 1)
+    agent.save(tmp_path / "agent.npz")
+    assert agent_bytes(agent) == (tmp_path / "agent.npz").read_bytes()
+
+
+def test_crashes_do_not_put_off_snapshots(tmp_path: Path):
+    """However few events there are between two crashes, they add up."""
+
+    async def some(local: Local) -> int:
+        if "depot" not in local.service.loops:
+            await local.make("PSRL")
+        for _ in range(3):  # four events each: a decision, its outcome, a solve and its policy
+            await local.play(1, prefix=f"after {local.service.loops['depot'].ledger.seq}")
+            await local.rest()
+        return len(snapshots.found(tmp_path / "snapshots", "depot"))
+
+    assert [served(tmp_path, some, snapshot_every=30) for _ in range(3)] == [0, 0, 1]
 
 
 @pytest.mark.parametrize("damage", ["cut", "changed", "of another history"])

@@ -38,7 +38,7 @@ def test_a_used_request_id_with_another_body_is_a_conflict(tmp_path: Path, other
         before = counted(local)
         answer = await local.post("decisions", {"request_id": "r1", **other})
         assert answer.status == 409
-        assert "request_id 'r1' was used before" in answer.body["error"]
+        assert "request_id 'r1' was used before with" in answer.body["error"]
         assert counted(local) == before
 
     served(tmp_path, test)

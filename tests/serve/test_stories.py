@@ -4,7 +4,8 @@ The model knows what every request means and nothing of how the service works: a
 and one of decisions with what came of them. In the end the log is led through an agent of its own: every decision is
 what the policy in force says, and the agent has learnt from exactly the outcomes that the model has.
 
-VBMLE_SOAK=1 in the environment makes them 10,000, and others in every run (`make soak`).
+VBMLE_SOAK=1 in the environment makes them 10,000, and others in every run (`make soak`); VBMLE_STORIES=2500 makes them
+fewer, for one of four processes beside each other.
 """
 
 import asyncio
@@ -25,7 +26,7 @@ from vbmle.serve.event_log import Batch
 from vbmle.serve.service import Service
 
 SOAK = bool(os.environ.get("VBMLE_SOAK"))
-STORIES = 10_000 if SOAK else 40
+STORIES = int(os.environ.get("VBMLE_STORIES", 10_000 if SOAK else 40))
 MEMORY = Path("/dev/shm")
 EXPIRE_AFTER = 100.0
 SHOWN_EVERY = 250

@@ -160,8 +160,11 @@ def test_the_alarm_says_where_and_what_to_do(page: Page, server: Process):
     expect(page.locator(".verdict")).to_have_attribute("role", "alert")
     expect(page.locator(".fit")).to_have_text("No: the alarm rings")
     section = page.locator("section", has=page.locator(".fit")).last
-    expect(section).to_contain_text(f"In state 1 after 0 (60 times): {UNLIKELY} 60 times, expected")
+    expect(section.locator("caption")).to_have_text("Action 0 was taken 60 times in state 1")
+    expect(section.locator("tr", has_text=f"state {UNLIKELY}").locator("td").nth(1)).to_have_text("60")
     expect(page.locator("button[data-mode=shadow]")).to_have_class("urgent")
+    expect(page.locator("button[data-mode=shadow]")).to_contain_text("stop the agent")
+    assert contrast(page, "button.urgent") >= 4.5
     above, below = place_of(section), place_of(page.locator(".columns section").first)
     assert above["y"] <= below["y"], "what it is about comes first"
     assert wrong == []

@@ -47,6 +47,11 @@ class Meta(NamedTuple):
 
 def save(agent: Agent, path: str | os.PathLike[str]) -> None:
     """Write an agent."""
+    save_npz(path, content(agent))
+
+
+def content(agent: Agent) -> Snapshot:
+    """The arrays of an agent's file."""
     kept = {name: value for name, value in agent.settings.items() if not callable(value)}
     meta = {
         "format": FORMAT,
@@ -58,7 +63,7 @@ def save(agent: Agent, path: str | os.PathLike[str]) -> None:
         "shape": [agent.mdp.num_states, agent.mdp.num_actions],
     }
     text = np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8)
-    save_npz(path, {"meta": text, **agent._learnt()})
+    return {"meta": text, **agent._learnt()}
 
 
 def load(

@@ -9,7 +9,7 @@ EXTRAS = {
     "gym": ("gymnasium",),
     "experiments": ("typer", "rich", "msgspec", "polars", "matplotlib", "gymnasium", "jinja2"),
     "cluster": ("distributed",),
-    "serve": ("starlette", "uvicorn", "httptools", "prometheus_client"),
+    "serve": ("starlette", "uvicorn", "httptools", "uvloop", "prometheus_client"),
 }
 """The extras of pyproject.toml, each with the packages that its code imports."""
 

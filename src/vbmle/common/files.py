@@ -10,10 +10,11 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import BytesIO
 from pathlib import Path
 from threading import get_ident
 from tokenize import TokenError
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -124,13 +125,21 @@ def _lock(file: int) -> bool:
     return True
 
 
-def save_npz(path: str | os.PathLike[str], arrays: dict[str, NDArray[Any]]) -> None:
+def save_npz(path: str | os.PathLike[str], arrays: Snapshot) -> None:
     """Write arrays by name, compressed."""
-    with (
-        whole_or_absent(path) as aside,
-        open(aside, "wb") as file,
-        zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive,
-    ):
+    with whole_or_absent(path) as aside, open(aside, "wb") as file:
+        _write_npz(file, arrays)
+
+
+def npz_of(arrays: Snapshot) -> bytes:
+    """What `save_npz` would write, for whoever sends it on or keeps it elsewhere: no file, and no wait for a disk."""
+    content = BytesIO()
+    _write_npz(content, arrays)
+    return content.getvalue()
+
+
+def _write_npz(file: IO[bytes], arrays: Snapshot) -> None:
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, array in arrays.items():
             with archive.open(f"{name}.npy", "w", force_zip64=True) as entry:
                 np.lib.format.write_array(entry, np.asarray(array, order="C"), allow_pickle=False)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import time
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime, timedelta
+from functools import lru_cache
+
+EPOCH = date(1970, 1, 1)
 
 
 class Clock:
@@ -20,7 +23,12 @@ class Clock:
 
 def day(seconds: float) -> str:
     """The day in UTC, as 2026-01-31."""
-    return datetime.fromtimestamp(seconds, UTC).date().isoformat()
+    return _day(int(seconds // 86400))
+
+
+@lru_cache(8)  # nearly always it is the day of the event before
+def _day(number: int) -> str:
+    return (EPOCH + timedelta(number)).isoformat()
 
 
 def moment(seconds: float) -> str:

@@ -52,7 +52,7 @@ class Asked(NamedTuple):
 
     state: int
     allowed: list[int] | None
-    baseline: int | None
+    baseline_action: int | None
 
 
 class Controller:
@@ -125,13 +125,13 @@ class Controller:
     def _decided(self, request_id: str, asked: Asked, version: int, suggested: int) -> Entry:
         mode, action = self.ledger.mode, suggested
         if mode == "shadow":
-            if asked.baseline is None:
+            if asked.baseline_action is None:
                 raise BadInput(
                     "baseline_action is missing; in shadow mode it is what will be done, so send it"
                 )
-            action = asked.baseline
+            action = asked.baseline_action
         event = Decided(
-            request_id, asked.state, action, suggested, version, mode, asked.allowed, asked.baseline
+            request_id, asked.state, action, suggested, version, mode, asked.allowed, asked.baseline_action
         )
         entry = self._append(event)
         self._deadlines[events.decision_id(entry.seq)] = self.clock.steady() + self.expire_after
@@ -141,12 +141,23 @@ class Controller:
         event = known.event
         assert isinstance(event, Decided)
         before = Asked(event.state, event.allowed, event.baseline_action)
-        for name, new, old in zip(("state", "allowed", "baseline_action"), asked, before, strict=True):
-            if new != old:
+        for place, name in enumerate(Asked._fields):
+            if asked[place] != before[place]:
+                new, old = self._named(asked)[place], self._named(before)[place]
                 raise Conflict(
                     f"request_id {request_id!r} was used before with {name} {old}, now with {new}; "
                     "a new request needs an id of its own"
                 )
+
+    def _named(self, asked: Asked) -> tuple[str, str, str]:
+        """A request as people read it."""
+        state, allowed, baseline = asked
+        action = self.outcomes.action_name
+        return (
+            self.outcomes.state_name(state),
+            "all actions" if allowed is None else ", ".join(map(action, allowed)),
+            "none" if baseline is None else action(baseline),
+        )
 
     def _answer(self, entry: Entry) -> DecisionAnswer:
         event = entry.event

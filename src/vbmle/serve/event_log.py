@@ -16,6 +16,8 @@ import sqlite3
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cache
+from itertools import chain
 from queue import SimpleQueue
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -177,7 +179,8 @@ class EventLog:
         try:
             self._writer.execute("BEGIN IMMEDIATE")
             passing("batch begun")
-            self._writer.executemany(INSERT_MODEL, batch.models)
+            if batch.models:
+                self._writer.executemany(INSERT_MODEL, batch.models)
             for first in range(0, len(batch.events), INSERTED_AT_ONCE):
                 insert(self._writer, batch.events[first : first + INSERTED_AT_ONCE])
             if not batch:  # a probe: write something that changes nothing
@@ -288,10 +291,13 @@ class EventLog:
 
 def insert(connection: sqlite3.Connection, stored: Sequence[StoredEvent]) -> None:
     """Events in one statement."""
-    columns = ", ".join(StoredEvent._fields)
-    marks = ", ".join(["(?, ?, ?, ?, ?, ?, ?)"] * len(stored))
-    values = [value for event in stored for value in event]
-    connection.execute(f"INSERT INTO events ({columns}) VALUES {marks}", values)
+    connection.execute(_insertion(len(stored)), list(chain.from_iterable(stored)))
+
+
+@cache
+def _insertion(count: int) -> str:
+    marks = ", ".join(["(?, ?, ?, ?, ?, ?, ?)"] * count)
+    return f"INSERT INTO events ({', '.join(StoredEvent._fields)}) VALUES {marks}"
 
 
 def damaged(folder: Folder, what: str) -> DamagedLog:

@@ -219,7 +219,7 @@ async def decoded(request: Request, decoder: msgspec.json.Decoder[Body]) -> Body
 
 def answer(body: Any, status_code: int = 200) -> Response:
     """A body as JSON."""
-    return Response(msgspec.json.encode(body), status_code, media_type="application/json")
+    return Response(_ENCODED(body), status_code, media_type="application/json")
 
 
 def failure(status_code: int, text: str) -> Response:
@@ -241,6 +241,7 @@ async def missing(request: Request, error: Exception) -> Response:
     return response
 
 
+_ENCODED = msgspec.json.Encoder().encode
 _LOOP = msgspec.json.Decoder(bodies.LoopRequest)
 _DECISION = msgspec.json.Decoder(bodies.DecisionRequest)
 _OBSERVATIONS = msgspec.json.Decoder(bodies.Observation | list[bodies.Observation])

@@ -12,14 +12,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from vbmle.agents import agent_file
 from vbmle.agents.base import Agent
 from vbmle.agents.informed_vbmle import recommended
+from vbmle.common.files import npz_of
 from vbmle.common.validation import Floats
 from vbmle.experiments import InputError, catalogue
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.planning.planner import plan
 from vbmle.serve.ledger import Outcome
-from vbmle.serve.npz import from_npz_bytes, npz_bytes
+from vbmle.serve.npz import from_npz_bytes
 
 
 class Policy(NamedTuple):
@@ -51,6 +53,8 @@ class Learner:
 
     def __init__(self, mdp: LinearMixtureMDP, agent: Agent, policy: Policy | None = None) -> None:
         self.mdp, self.agent = mdp, agent
+        self.kept = 0
+        """How many events of its loop the snapshot has that it was loaded from; 0 where there was none."""
         self.policy = policy or self._asked(0, int(mdp.initial.argmax()))
 
     @classmethod
@@ -137,7 +141,7 @@ def preferences(mdp: LinearMixtureMDP, policy: Policy) -> Floats | None:
 
 def agent_bytes(agent: Agent) -> bytes:
     """The .npz of an agent."""
-    return npz_bytes(agent.save)
+    return npz_of(agent_file.content(agent))
 
 
 def agent_from_bytes(kind: type[Agent], content: bytes, mdp: LinearMixtureMDP) -> Agent:

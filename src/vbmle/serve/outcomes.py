@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 from vbmle.estimation.counts import TransitionCounts
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.serve.refusals import BadInput
 from vbmle.simulation import rewards
+
+REMEMBERED = 2**16
+"""Transitions whose reward is at hand; others are looked up again."""
 
 
 class Outcomes:
@@ -20,19 +25,18 @@ class Outcomes:
         known = self._rewards[np.isfinite(self._rewards)]  # that of a forbidden action is not
         self.least, self.most = float(known.min()), float(known.max())
         self._counts = TransitionCounts(mdp)  # it knows which transitions there are, and in which order
+        self.reward = lru_cache(REMEMBERED)(self._reward)
 
     def require_possible(self, state: int, action: int, next_state: int) -> None:
         """BadInput for a transition that no feasible theta allows."""
-        try:
-            self._counts.add(state, action, next_state)
-        except ValueError as error:
+        if self.reward(state, action, next_state) is None:
             raise BadInput(
                 f"the model calls it impossible that action {self.action_name(action)} in state "
                 f"{self.state_name(state)} leads to state {self.state_name(next_state)}; report what happened, "
                 "or correct the model (it was not counted)"
-            ) from error
+            )
 
-    def reward(self, state: int, action: int, next_state: int) -> float | None:
+    def _reward(self, state: int, action: int, next_state: int) -> float | None:
         """What a transition earns, in the user's units; None for one that the model does not know."""
         try:
             return float(self._rewards[self._counts.add(state, action, next_state)])

@@ -20,11 +20,11 @@ from vbmle.experiments import InputError
 extras.require("serve")
 
 import uvicorn  # noqa: E402
+import uvloop  # noqa: E402
 from starlette.types import ASGIApp  # noqa: E402
 
 from vbmle.serve.application import application  # noqa: E402
 from vbmle.serve.event_log import DamagedLog  # noqa: E402
-from vbmle.serve.one_write import OneWrite  # noqa: E402
 from vbmle.serve.service import Service  # noqa: E402
 from vbmle.serve.solves import SNAPSHOT_EVERY  # noqa: E402
 
@@ -61,7 +61,8 @@ def run(
             await service.close()
 
     try:
-        asyncio.run(serve())
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            runner.run(serve())
     except DamagedLog as error:
         raise InputError(str(error)) from error
 
@@ -80,7 +81,7 @@ async def _serve(service: Service, listener: socket.socket, app: ASGIApp, say: C
         timeout_graceful_shutdown=LAST_REQUESTS_SECONDS,
         server_header=False,
         proxy_headers=False,
-        http=OneWrite,
+        http="httptools",
         ws="none",
     )
     name, port = listener.getsockname()[:2]

@@ -343,7 +343,9 @@ def _from_snapshot(log: EventLog, name: str, mdp: LinearMixtureMDP) -> tuple[Led
         try:
             snapshot.ledger.require_fits(name, mdp)
             assert snapshot.ledger.created is not None
-            return snapshot.ledger, Learner.load(mdp, snapshot.ledger.created.agent, snapshot.arrays)
+            learner = Learner.load(mdp, snapshot.ledger.created.agent, snapshot.arrays)
         except UNREADABLE:
             continue
+        learner.kept = snapshot.ledger.length
+        return snapshot.ledger, learner
     return None

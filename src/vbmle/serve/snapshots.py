@@ -16,11 +16,10 @@ from typing import Any, NamedTuple
 import msgspec
 import numpy as np
 
-from vbmle.common.files import UNREADABLE, load_npz, path_aside, save_npz
+from vbmle.common.files import UNREADABLE, load_npz, npz_of, path_aside
 from vbmle.serve.crash_points import passing
 from vbmle.serve.folder import sync_folder
 from vbmle.serve.ledger import Ledger, decode_ledger
-from vbmle.serve.npz import npz_bytes
 
 FORMAT = "vbmle-snapshot-2"
 """Changes with what a snapshot holds; one of another format is passed over, and the log is read in its place."""
@@ -42,7 +41,7 @@ def write(folder: Path, name: str, seq: int, ledger: bytes, arrays: dict[str, An
     """Write a snapshot aside, have it on disk, give it its name, and remove those it replaces."""
     meta = np.frombuffer(msgspec.json.encode({"format": FORMAT}), np.uint8)
     whole = {"meta": meta, "state": np.frombuffer(ledger, np.uint8), **arrays}
-    content = npz_bytes(lambda path: save_npz(path, whole))
+    content = npz_of(whole)
     path = folder / f"{name}-{seq:012d}-{hashlib.sha256(content).hexdigest()[:16]}.npz"
     aside = path_aside(path)
     try:

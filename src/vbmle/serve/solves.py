@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from concurrent.futures import Executor, Future
+from concurrent.futures import Executor
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -53,7 +53,7 @@ class Solves:
         self._ready: Policy | None = None
         self._copies: list[asyncio.Future[Copy | None]] = []
         self._jobs: set[asyncio.Task[None]] = set()
-        self._kept = ledger.length  # how many there were at the last snapshot
+        self._kept = learner.kept  # how many events the last snapshot has
         self._resting = self._closed = False
 
     @property
@@ -140,8 +140,19 @@ class Solves:
                 future.set_result(Copy(content, seen, version, first if state is None else state))
 
     async def _in_pool(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        future: Future[Any] = self._pool.submit(function, *arguments)
-        return await asyncio.wrap_future(future)
+        future = self._loop.create_future()
+        self._pool.submit(self._run, future, function, arguments)
+        return await future
+
+    def _run(
+        self, future: asyncio.Future[Any], function: Callable[..., Any], arguments: tuple[Any, ...]
+    ) -> None:
+        """In a thread of the pool. To chain its future and one of asyncio would cost as much as a small solve."""
+        try:
+            result, error = function(*arguments), None
+        except BaseException as caught:
+            result, error = None, caught
+        self._loop.call_soon_threadsafe(_settle, future, result, error)
 
     async def rest(self) -> None:
         """Begin nothing more, and wait for what runs."""
@@ -167,3 +178,12 @@ class Solves:
             if not future.done():
                 future.set_result(None)
         self._copies = []
+
+
+def _settle(future: asyncio.Future[Any], result: Any, error: BaseException | None) -> None:
+    if future.done():  # nobody waits any more
+        return
+    if error is None:
+        future.set_result(result)
+    else:
+        future.set_exception(error)

@@ -218,7 +218,7 @@ def verdict(controller: Controller, trouble: str | None = None) -> Verdict:
         return Verdict(
             "learning", "No data yet", "until you report outcomes, the agent goes by the models alone"
         )
-    return _progress(ledger, insight, controller.insights.trouble)
+    return _progress(ledger, insight, _unproven(controller))
 
 
 def _pause(controller: Controller) -> str | None:
@@ -234,20 +234,24 @@ def _pause(controller: Controller) -> str | None:
     return "a day" if days == 1 else f"{days} days"
 
 
-def _progress(ledger: Ledger, insight: Insight | None, trouble: str | None) -> Verdict:
-    """Where nothing is wrong: how far learning has come, and who acts meanwhile."""
+def _unproven(controller: Controller) -> str:
+    """What the data have not settled yet, and how much hangs on it."""
+    insight, outcomes = controller.insights.latest, controller.outcomes
     if insight is None:
-        proven = trouble or "what the data prove is being computed"
-    elif insight.bounds is None:
-        proven = insight.notes[0] if insight.notes else "nothing is proven yet"
-    elif insight.bounds.certified:
+        return controller.insights.trouble or "what the data prove is being computed"
+    if insight.bounds is None:
+        return insight.notes[0] if insight.notes else "nothing is proven yet"
+    fits = "the models fit, and at most" if insight.misfit is not None else "at most"
+    gain = f"{insight.bounds.loss:.3g} per step is still to be gained, at {_confidence(insight.bounds)} confidence"
+    return f"{fits} {gain} (a step earns {outcomes.least:.4g} to {outcomes.most:.4g})"
+
+
+def _progress(ledger: Ledger, insight: Insight | None, proven: str) -> Verdict:
+    """Where nothing is wrong: how far learning has come, and who acts meanwhile."""
+    if insight is not None and insight.bounds is not None and insight.bounds.certified:
         sure = _confidence(insight.bounds)
         text = f"nothing to do: no other policy is better than the one in force, at {sure} confidence"
         return Verdict("good", "Learning is over", text)
-    else:
-        fits = "the models fit, and at most" if insight.misfit is not None else "at most"
-        gain = f"{insight.bounds.loss:.3g} per step is still to be gained"
-        proven = f"{fits} {gain}, at {_confidence(insight.bounds)} confidence"
     if ledger.mode == "frozen":
         kept = len(ledger.unseen) + len(ledger.batch)
         outcomes = "1 outcome waits" if kept == 1 else f"{kept} outcomes wait"
