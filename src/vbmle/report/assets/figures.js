@@ -13,6 +13,7 @@ window.figures = (function () {
   const LIGHT = { ink: "#000000", soft: "#444444", line: "#d0d7de" };
   const CROWD = 6; // more agents are drawn with paler bands and without their medians
   const PAPER_WIDTH = 670; // pixels across a printed page
+  const LETTER = 6; // pixels across a letter of an axis
   const LOWEST = -3; // the least power of ten that an axis of regret resolves; below it lies 0
   const CONFIG = { displaylogo: false, responsive: true, showTips: false, plotlyServerURL: "", displayModeBar: false };
 
@@ -197,12 +198,14 @@ window.figures = (function () {
     const yaxis = { type: "linear", tickvals: labels.map((_, n) => n), ticktext: labels, range: [labels.length - 0.4, -0.6] };
     const ends = panel.xRange || [0, 1];
     const xaxis = bend ? right.axis : { type: "linear", range: [ends[0] - 0.03 * (ends[1] - ends[0]), ends[1] + 0.03 * (ends[1] - ends[0])] };
-    return { traces: traces, xaxis: xaxis, yaxis: yaxis, height: rowsHeight(labels.length, strip ? 36 : 19), place: right.place };
+    const beside = LETTER * Math.max.apply(null, [0].concat(names.map((name) => name.length)));
+    const height = rowsHeight(labels.length, strip ? 36 : 19);
+    return { traces: traces, xaxis: xaxis, yaxis: yaxis, height: height, place: right.place, beside: beside };
   }
 
-  /* The title of an axis in lines that have room; a letter is about 6 pixels wide. */
+  /* The title of an axis in lines that have room. */
   function wrapped(text, room) {
-    const most = Math.max(16, Math.floor(room / 6));
+    const most = Math.max(16, Math.floor(room / LETTER));
     const lines = [""];
     text.split(" ").forEach((word) => {
       const last = lines.length - 1;
@@ -229,7 +232,7 @@ window.figures = (function () {
       paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", dragmode: touch.matches ? false : "zoom",
       font: { family: "system-ui, sans-serif", size: 12, color: colors.ink },
       hoverlabel: { align: "left", font: { size: 12 } },
-      xaxis: Object.assign({ title: title(panel.xLabel, element.clientWidth - 70) }, axis, made.xaxis),
+      xaxis: Object.assign({ title: title(panel.xLabel, element.clientWidth - 70 - (made.beside || 0)) }, axis, made.xaxis),
       yaxis: Object.assign({ title: title(panel.yLabel, made.height - 20) }, axis, made.yaxis),
       shapes: known(mark)
         ? [{ type: "line", xref: "x", yref: "paper", x0: mark, x1: mark, y0: 0, y1: 1, line: { color: colors.soft, dash: "dot", width: 1.5 } }]
