@@ -116,6 +116,37 @@ def test_every_agent_has_a_file_and_a_look_of_its_own(peers):
     assert len({peers.LOOKS[agent] for agent in peers.AGENTS}) == len(peers.AGENTS)
 
 
+def test_the_picture_can_be_drawn_again_from_the_table_of_the_page(peers, tmp_path: Path):
+    tasks = [
+        peers.Task(world, agent, trial, 60, "")
+        for trial in (0, 1)
+        for world in peers.SETTINGS
+        for agent in OURS
+    ]
+    records = {
+        task: {
+            "lost": [100.0 + 10 * task.trial],
+            "best": 4000.0,
+            "regret": 1.0,
+            "learnt": 1.0,
+            "seconds": 1.0,
+        }
+        for task in tasks
+    }
+    page = tmp_path / "peers.md"
+    page.write_text(f"{peers.table(records, OURS)}\n")
+    made, read = peers.shares(records, OURS), peers.shares_on(page)
+    assert read.keys() == made.keys()
+    for world in made:
+        assert list(read[world]) == OURS
+        for agent in OURS:
+            # the table rounds to whole numbers, of 4000
+            assert vars(read[world][agent]) == pytest.approx(vars(made[world][agent]), abs=100 * 0.5 / 4000)
+    (tmp_path / "images").mkdir()
+    peers.main(["--redraw", "--page", str(page)])
+    assert (tmp_path / "images" / "peers.png").read_bytes().startswith(b"\x89PNG")
+
+
 def test_the_command_runs_resumes_and_fills_the_page(tmp_path: Path):
     page = tmp_path / "docs" / "peers.md"
     (page.parent / "images").mkdir(parents=True)
@@ -149,7 +180,7 @@ def test_one_trial_makes_tables_without_intervals(peers, tmp_path: Path):
     text = peers.table(records, ["posterior sampling"])
     assert "nan" not in text
     assert "] " not in text.split("share of the best:")[1]
-    peers.draw(records, ["posterior sampling"], tmp_path / "one.png")
+    peers.draw(peers.shares(records, ["posterior sampling"]), tmp_path / "one.png")
     assert (tmp_path / "one.png").exists()
 
 

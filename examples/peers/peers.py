@@ -1,12 +1,14 @@
 """Reward lost while learning: VBMLE beside what one would pick instead, Stable-Baselines3's DQN among them.
 
 python examples/peers/peers.py [--out FOLDER] [--page PAGE.md] [--trials N] [--steps T] [--jobs N] [--agents NAME ...]
+python examples/peers/peers.py --redraw --page PAGE.md
 
 lost = R* - R, where R* and R are the sums of rewards that the best policy of the hidden truth and the agent earn in the
 same T steps on the same chance: one uniform number per step, drawn from the seed of the trial. Every finished run is a
 small file in FOLDER/records, so running again goes on where it stopped. FOLDER gets peers.png and peers.md; with
---page, both go into the documentation too. DQN needs stable-baselines3: `make peers` has it in an environment of its
-own. Nothing here imports it before a DQN runs.
+--page, both go into the documentation too; with --redraw nothing runs, and the picture is drawn from the table on the
+page. DQN needs stable-baselines3: `make peers` has it in an environment of its own. Nothing here imports it before a
+DQN runs.
 """
 
 from __future__ import annotations
@@ -30,15 +32,13 @@ from vbmle.common.files import whole_or_absent
 from vbmle.experiments.compute import Lost, Workers
 from vbmle.gym import environment_name
 from vbmle.report import figures
-from vbmle.report.statistics import mean_band, mean_interval
-from vbmle.report.styles import BLUE, GREEN, INK, ORANGE, RED
+from vbmle.report.charts import Chart, Panel, Series
+from vbmle.report.statistics import Interval, mean_interval
+from vbmle.report.styles import BLUE, GREEN, ORANGE, RED, Style
 from vbmle.worlds import WORLDS
 
 POINTS = 100
 """A record keeps the loss at so many steps, evenly spaced."""
-
-FLAT = 0.01
-"""The share of the best policy's reward up to which the axis of the figure is linear."""
 
 AGENT_SEED = 1_000_000
 """Agents draw from other streams than the world: else what they try could go with what happens."""
@@ -68,16 +68,20 @@ AGENTS: dict[str, tuple[str, dict[str, Any]]] = {
         {"learning_rate": 1e-3, "train_freq": 1, "target_update_interval": 500, "unit_rewards": True},
     ),
 }
-# Okabe and Ito's colours; kin share one and differ in the line.
+# Kin share a colour and differ in the marker.
 LOOKS = {
-    "VBMLE": (BLUE, "-"),
-    "VBMLE, log bias": (BLUE, "--"),
-    "posterior sampling": (GREEN, "-."),
-    "Q-learning": (ORANGE, "-"),
-    "Q-learning, epsilon .1": (ORANGE, "--"),
-    "DQN, defaults": (RED, "--"),
-    "DQN, set up": (RED, "-"),
+    "VBMLE": Style(BLUE, "solid", "circle"),
+    "VBMLE, log bias": Style(BLUE, "dash", "square"),
+    "posterior sampling": Style(GREEN, "solid", "diamond"),
+    "Q-learning": Style(ORANGE, "solid", "triangle-up"),
+    "Q-learning, epsilon .1": Style(ORANGE, "dash", "triangle-down"),
+    "DQN, defaults": Style(RED, "dash", "x"),
+    "DQN, set up": Style(RED, "solid", "cross"),
 }
+
+
+Shares = dict[str, dict[str, Interval]]
+"""By world and agent: what was lost, in percent of what the best policy earned."""
 
 
 @dataclass(frozen=True)
@@ -290,28 +294,49 @@ def mean(runs: Sequence[dict[str, Any]], field: str) -> float:
     return float(np.mean([record[field] for record in runs]))
 
 
-def draw(records: dict[Task, dict[str, Any]], agents: Sequence[str], path: Path) -> None:
-    """Loss over steps, a panel per world; logarithmic above `FLAT` of what the best policy earns."""
-    figure, panels = figures.sheet(len(SETTINGS))
-    for axes, world in zip(panels, SETTINGS, strict=True):
-        flat = FLAT * abs(mean(gather(records, world, agents[0]), "best")) or 1.0
-        axes.axhspan(-flat, flat, color=INK, alpha=0.07, lw=0)
+def shares(records: dict[Task, dict[str, Any]], agents: Sequence[str]) -> Shares:
+    """From records, at the end."""
+    found: Shares = {world: {} for world in SETTINGS}
+    for world in SETTINGS:
+        best = mean(gather(records, world, agents[0]), "best") or 1.0
         for agent in agents:
-            runs = gather(records, world, agent)
-            curves, steps = np.array([r["lost"] for r in runs]), runs[0]["steps"]
-            colour, line = LOOKS[agent]
-            axes.plot(steps, curves.mean(axis=0), color=colour, linestyle=line, lw=1.8, label=agent)
-            if len(runs) > 1:
-                axes.fill_between(steps, *mean_band(curves), color=colour, alpha=0.15, lw=0)
-        title, unit = TITLES[world]
-        axes.set_yscale("symlog", linthresh=flat)
-        axes.set(title=title, xlabel="step", ylabel=f"lost ({unit})", ylim=(-0.7 * flat, None))
-        top = axes.get_ylim()[1]
-        axes.set_yticks([0.0, *(10.0**k for k in range(-3, 9) if flat / 2 < 10.0**k < top)], minor=False)
-        axes.set_yticks([], minor=True)
-        axes.xaxis.set_major_formatter("{x:,.0f}")
-        axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}" if value >= 1.0 else f"{value:g}")
-    figures.finish(figure, path)
+            losses = np.array([record["lost"][-1] for record in gather(records, world, agent)])
+            found[world][agent] = mean_interval(100.0 * losses / best)
+    return found
+
+
+def shares_on(page: Path) -> Shares:
+    """The same, from the table on a page."""
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in page.read_text().splitlines()]
+    first = {row[0]: row[1:] for row in reversed(rows) if len(row) == len(SETTINGS) + 1}
+    best = [float(cell.replace(",", "")) for cell in first["*the best policy earns*"]]
+    found: Shares = {world: {} for world in SETTINGS}
+    for agent in AGENTS:
+        for world, cell, earned in zip(SETTINGS, first.get(agent, ()), best, strict=False):
+            parts = re.match(r"(\S+) \[(\S+), (\S+)\]", cell) or re.match(r"(\S+),", cell)
+            if parts is None:
+                raise SystemExit(f"{page}: {agent} has {cell!r}; it needs a number [low, high], a share")
+            numbers = [100.0 * float(part.replace(",", "")) / earned for part in parts.groups()]
+            found[world][agent] = Interval(*(numbers if len(numbers) == 3 else [*numbers, np.nan, np.nan]))
+    return found
+
+
+def _row(agent: str, share: Interval) -> Series:
+    """What an agent lost; less than nothing is drawn at 0."""
+    place, low, high = np.maximum([[share.value], [share.low], [share.high]], 0.0)
+    ends = (low, high) if np.isfinite(share.low) else (None, None)
+    return Series(agent, agent, place, np.zeros(1), *ends)
+
+
+def draw(found: Shares, path: Path) -> None:
+    """A panel for each world, a row for each agent: what it lost, as a share of what the best policy earns."""
+    label = "lost, % of what the best earns, log scale"
+    panels = []
+    for world, losses in found.items():
+        rows = [_row(agent, share) for agent, share in losses.items()]
+        panels.append(Panel("forest", TITLES[world][0], label, "", rows, x_scale="symlog", world=world))
+    chart = Chart("peers", "peers", "Reward lost while learning", "", "", panels)
+    figures.draw(chart, LOOKS).savefig(path, dpi=figures.DPI)
 
 
 def into_page(page: Path, text: str, picture: Path) -> None:
@@ -337,7 +362,13 @@ def main(words: Sequence[str] | None = None) -> None:
     parser.add_argument("--steps", type=int, default=10_000)
     parser.add_argument("--jobs", type=int, default=2, help="processes")
     parser.add_argument("--agents", nargs="+", choices=list(AGENTS), default=list(AGENTS), metavar="NAME")
+    parser.add_argument("--redraw", action="store_true", help="only the picture, from the table of the page")
     asked = parser.parse_args(words)
+    if asked.redraw:
+        if not asked.page:
+            parser.error("--redraw needs --page, the page to read")
+        draw(shares_on(asked.page), asked.page.parent / "images" / "peers.png")
+        return
     if min(asked.trials, asked.steps, asked.jobs) < 1:
         parser.error("--trials, --steps and --jobs need whole numbers of at least 1")
     tasks = [
@@ -352,7 +383,7 @@ def main(words: Sequence[str] | None = None) -> None:
         print("stopped; run again to go on", file=sys.stderr)
         raise SystemExit(130) from None
     text, picture = table(records, asked.agents), asked.out / "peers.png"
-    draw(records, asked.agents, picture)
+    draw(shares(records, asked.agents), picture)
     (asked.out / "peers.md").write_text(text)
     if asked.page:
         into_page(asked.page, text, picture)

@@ -150,6 +150,23 @@ def test_cost_is_drawn_against_what_was_varied_alone():
     assert line.y.max() == pytest.approx(4e-3, rel=1e-9)
 
 
+def test_a_world_that_was_timed_in_two_experiments_is_on_a_line_of_cost_once():
+    """One experiment varies S and the other A; both have the world with S = 4 and A = 2."""
+    worlds = []
+    for name, sizes in (("cost-states", ((2, 2), (4, 2))), ("cost-actions", ((4, 2), (4, 3)))):
+        found = worlds_of({(f"S = {s}, A = {a}", "a"): [1.0, 2.0] for s, a in sizes})
+        for world, (states, actions) in zip(found, sizes, strict=True):
+            facts = {"states": states, "actions": actions, "dimension": 3}
+            worlds.append(dataclasses.replace(world, experiment=name, facts=facts))
+    chart = charts_across.cost(worlds, "cost")
+    assert chart is not None
+    by_label = {panel.x_label: panel.series for panel in chart.panels}
+    assert {label: [line.x.tolist() for line in lines] for label, lines in by_label.items()} == {
+        "states S": [[2.0, 4.0]],
+        "actions A": [[2.0, 3.0]],
+    }
+
+
 def test_a_family_of_experiments_shares_its_place():
     assert texts.family("study-river") == texts.family("study-network") == "study"
     assert texts.family("league (3,2)") == "league"

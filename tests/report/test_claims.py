@@ -7,6 +7,7 @@ import pytest
 from made_up import Losses, made_up, saved
 
 from vbmle.report import claims, verdicts, write
+from vbmle.report.tables import Row
 
 
 def losses(count: int) -> Losses:
@@ -35,6 +36,31 @@ def test_each_claim_has_a_card_with_its_verdict_and_an_interval_for_each_world(t
     assert [float(line.x[0]) for line in panel.series] == pytest.approx([10.0, 10.0])
     assert panel.x_range is not None
     assert panel.x_range[0] <= 0.0 < 10.0 <= panel.x_range[1]
+
+
+def test_growth_is_drawn_over_the_last_tenfold_of_steps_alone():
+    row: Row = {"world": "w", "agent": "a", "worlds": 40, "theorem": 0.5, "low": 0.1, "high": 0.9}
+    details = [
+        row | {"in": "T", "to": to, "exponent": exponent} for to, exponent in ((1000, 0.5), (100, 0.7))
+    ]
+    details.append(row | {"in": "d", "to": 32, "exponent": 0.8})
+    numbers = (0.5, 0.1, 0.9)
+    verdict = verdicts.Verdict("growth", "Growth", "open", "So.", *numbers, "exponent of T", 40, details)
+    (card,) = claims.cards(Path(), [], [verdict])
+    assert card.chart is not None
+    (panel,) = card.chart.panels
+    assert [(line.name, float(line.x[0])) for line in panel.series] == [("w, a, T", 0.5), ("w, a, d", 0.8)]
+
+
+def test_ratios_far_apart_have_a_logarithmic_axis():
+    row: Row = {"world": "w", "UCLK's": "nearest", "worlds": 20, "low": 10.0, "high": 900.0}
+    for ratio, scale in ((20.0, "linear"), (300.0, "symlog")):
+        found = verdicts.Verdict(
+            "distance", "Distance", "holds", "So.", ratio, 10.0, 900.0, "ratio", 20, [row | {"ratio": ratio}]
+        )
+        (card,) = claims.cards(Path(), [], [found])
+        assert card.chart is not None
+        assert card.chart.panels[0].x_scale == scale
 
 
 def test_the_page_shows_them_and_writes_them_down(tmp_path: Path):

@@ -20,6 +20,7 @@ from vbmle.report import (
     tables,
     who_wins,
     words,
+    world_runs,
     write,
 )
 
@@ -125,12 +126,44 @@ def test_decisions_in_trouble_have_a_sentence_and_a_column(tmp_path: Path):
     made = section.build([troubled(losses, b=3)])
     assert summary.warnings(made.worlds) == [
         "Some decisions were in trouble (the solver did not converge, its certificate was not closed, or the "
-        "confidence set was empty): b in one (6 in 12 steps)."
+        "confidence set was empty): b in one (50.0% of steps)."
     ]
     assert [row["trouble"] for row in made.tables[0].rows] == [None, 6]
     page = write(saved(tmp_path, troubled(losses, b=3)), pictures=False).read_text()
     assert "decisions in trouble</th>" in page
-    assert "b in one (6 in 12 steps)" in page
+    assert "b in one (50.0% of steps)" in page
+
+
+def test_where_most_decisions_are_in_trouble_comes_first_and_the_rest_is_counted():
+    """A trial has 6 steps: of 4 trials of b, 4 of 24 steps; of 4 of a, 8."""
+    losses: Losses = {(f"w{n}", agent): [1.0] * 4 for n in range(2) for agent in ("a", "b")}
+    (told,) = summary.warnings(world_runs.by_world(troubled(losses, a=2, b=1)))
+    assert told.endswith(
+        "a in w0 (33.3% of steps), a in w1 (33.3% of steps), b in w0 (16.7% of steps) and 1 more (at most 16.7% of "
+        "steps)."
+    )
+
+
+def test_a_world_that_two_experiments_have_is_drawn_in_a_row_of_its_own_for_each():
+    losses: Losses = {("w", "VBMLE"): SAME, ("w", exploring.PLAIN): WORSE}
+    shorter: Losses = {key: lost[:3] for key, lost in losses.items()}
+    card = exploring.card([*worlds_of(losses), *worlds_of(shorter)])
+    assert card is not None
+    assert card.chart is not None
+    assert [line.name for line in card.chart.panels[0].series] == ["w, 4 trials", "w, 3 trials"]
+
+
+def test_where_other_cards_compare_the_curves_say_who_loses_least():
+    losses: Losses = {("x", "a"): SAME, ("x", "b"): WORSE, ("y", "a"): SAME, ("y", "b"): WORSE}
+    worlds = [dataclasses.replace(world, sequential=True) for world in worlds_of(losses)]
+    assert re.fullmatch(
+        r"A has the least mean regret: 0\.9 \[.*\] in x; 0\.9 \[.*\] in y\.", answers.regret(worlds)
+    )
+    losses |= {("y", "a"): WORSE, ("y", "b"): SAME}
+    worlds = [dataclasses.replace(world, sequential=True) for world in worlds_of(losses)]
+    assert re.fullmatch(
+        r"The least mean regret has a in x, 0\.9 \[.*\]; b in y, 0\.9 \[.*\]\.", answers.regret(worlds)
+    )
 
 
 def test_a_column_without_a_value_is_not_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]):

@@ -33,7 +33,9 @@ def answer(chart: Chart, worlds: Sequence[WorldRuns], parameter: str | None = No
 
 
 def regret(worlds: Sequence[WorldRuns]) -> str:
-    """The first agent against its rival, world by world."""
+    """The first agent against its rival, world by world; where cards of their own compare them, who loses least."""
+    if all(world.sequential for world in worlds):
+        return _least(worlds)
     first, other = next(iter(worlds[0].agents)), summary.rival(worlds)
     if other is None:
         found = {world.label: statistics.mean_interval(world.agents[first].final) for world in worlds}
@@ -48,6 +50,17 @@ def regret(worlds: Sequence[WorldRuns]) -> str:
         return _counted(leads, first, other)
     parts = [f"{_lead(found)} in {named(label)}" for label, found in leads.items()]
     return f"Against {named(other)}, {named(first)} loses {'; '.join(parts)}." if parts else ""
+
+
+def _least(worlds: Sequence[WorldRuns]) -> str:
+    """Who has the least mean regret in each world."""
+    best = [(world, place) for world in worlds for place in leaders.places(world).values() if place.leads]
+    who = list(dict.fromkeys(place.agent for _, place in best))
+    if len(who) == 1:
+        parts = [f"{interval(place.mean)} in {named(world.label)}" for world, place in best]
+        return f"{capital(named(who[0]))} has the least mean regret: {'; '.join(parts)}."
+    parts = [f"{named(place.agent)} in {named(world.label)}, {interval(place.mean)}" for world, place in best]
+    return f"The least mean regret has {'; '.join(parts)}." if parts else ""
 
 
 def _lead(found: Interval) -> str:

@@ -170,7 +170,7 @@ def cost(worlds: Sequence[WorldRuns], name: str) -> Chart | None:
     panels = []
     for key, label in SIZES.items():
         series: list[Series] = []
-        for group in _standing_still(worlds, key):
+        for group in _standing_still(worlds, key, apart=True) or _standing_still(worlds, key):
             series += _cost_lines(group, [float(world.facts[key]) for world in group])
         if series:
             panels.append(_cost_panel(label, series))
@@ -186,12 +186,16 @@ def cost(worlds: Sequence[WorldRuns], name: str) -> Chart | None:
     return Chart(stem(name, "cost"), "cost", "Seconds per step against size", note, caption, panels)
 
 
-def _standing_still(worlds: Sequence[WorldRuns], key: str) -> list[list[WorldRuns]]:
-    """Worlds that differ in one size only, by increasing size."""
+def _standing_still(worlds: Sequence[WorldRuns], key: str, apart: bool = False) -> list[list[WorldRuns]]:
+    """Worlds that differ in one size only, by increasing size; `apart`: those of one experiment alone.
+
+    Experiments that vary one size each share a world, which was timed in each of them: one line has it once.
+    """
     groups: dict[str, list[WorldRuns]] = {}
     for world in worlds:
         kind = world.choice.name if world.choice else ""
-        rest = text(kind) + "".join(f" {world.facts[other]}" for other in SIZES if other != key)
+        rest = (world.experiment if apart else "") + text(kind)
+        rest += "".join(f" {world.facts[other]}" for other in SIZES if other != key)
         groups.setdefault(rest, []).append(world)
     ordered = [sorted(group, key=lambda world: int(world.facts[key])) for group in groups.values()]
     return [group for group in ordered if group[0].facts[key] != group[-1].facts[key]]

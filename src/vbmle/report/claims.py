@@ -17,6 +17,23 @@ from vbmle.report.verdicts import Verdict
 MARKS = {"difference": 0.0, "ratio": 1.0, "exponent": verdicts.THEOREM_T}
 """What an estimate is compared with, by the column it stands in."""
 
+LABELS = {
+    "regret": "the other's regret minus VBMLE's",
+    "spread": "UCLK's standard deviation over VBMLE's",
+    "time": "UCLK's seconds per step over VBMLE's",
+    "distance": "UCLK's squared distance over VBMLE's",
+    "growth": "exponent",
+}
+"""What the axis of a claim says."""
+
+NOTES = {
+    "regret": "Right of 0 VBMLE loses less.",
+    "growth": "In T: over its last tenfold. Dotted: 1/2, the theorem's exponent of T; that of d is 1.",
+}
+
+FAR = 30.0
+"""Ratios get a logarithmic axis where the largest is this many times the smallest."""
+
 ABOUT_REGRET = ("regret", "spread", "growth")
 """Claims whose captions say what regret is."""
 
@@ -53,7 +70,10 @@ def _forest(verdict: Verdict) -> Chart | None:
     if column is None:
         return None
     rows = []
+    last = max((int(row.get("to") or 0) for row in verdict.details if row.get("in") == "T"), default=0)
     for row in verdict.details:
+        if row.get("in") == "T" and row["to"] != last:
+            continue
         values = [row.get(key) for key in (column, "low", "high")]
         numbers = np.array([np.nan if value is None else float(value) for value in values])
         if np.isfinite(numbers).all():
@@ -67,16 +87,16 @@ def _forest(verdict: Verdict) -> Chart | None:
         return None
     ends = np.concatenate([[MARKS[column]], *(line.low for line in rows), *(line.high for line in rows)])
     reach = (float(ends.min()), float(ends.max()))
-    panel = Panel("forest", "", _label(column, verdict), "", rows, mark=MARKS[column], x_range=reach)
+    bent = column == "ratio" and max(float(line.x[0]) for line in rows) > FAR
+    panel = Panel(
+        *("forest", "", LABELS[verdict.claim], "", rows),
+        x_scale="symlog" if bent else "linear",
+        mark=MARKS[column],
+        x_range=reach,
+    )
+    note = NOTES.get(verdict.claim, "")
     caption = f"{verdict.title}: estimates with 95% intervals; dotted: {MARKS[column]:g}. {verdict.sentence}"
-    return Chart(f"claim-{verdict.claim}", "claim", verdict.title, "", caption, [panel])
-
-
-def _label(column: str, verdict: Verdict) -> str:
-    """Of the axis: what the estimates are, and their unit where that says more; rows may differ in what they are of."""
-    if not verdict.unit.startswith(column):
-        return f"{column} ({verdict.unit})"
-    return verdict.unit if len({row.get("in") for row in verdict.details}) == 1 else column
+    return Chart(f"claim-{verdict.claim}", "claim", verdict.title, note, caption, [panel])
 
 
 def _decides(folder: Path, results: Sequence[Results]) -> Card | None:

@@ -16,7 +16,7 @@ from vbmle.report.cards import Card
 from vbmle.report.charts import REGRET, Chart, Panel, Series
 from vbmle.report.comparisons import SAME_REGRET
 from vbmle.report.statistics import Interval
-from vbmle.report.words import capital, count, interval, join, listed, named
+from vbmle.report.words import capital, count, join, listed, named, percent
 from vbmle.report.world_runs import WorldRuns
 
 PLAIN = "maximum likelihood"
@@ -87,23 +87,30 @@ def sentence(found: Sequence[Gain]) -> str:
     if pays:
         most = max(pays, key=lambda gain: gain.found.value)
         parts.append(
-            f"in {_where(pays)} {named(most.agent)} surely loses less than {PLAIN}, in {named(most.world)} by a share "
-            f"of {interval(most.found)}"
+            f"in {_where(pays)} {named(most.agent)} surely loses less than {PLAIN}, most in {named(most.world)}: "
+            f"{percent(most.found)} less"
         )
     if needless:
         most = max(needless, key=lambda gain: gain.found.high)
         parts.append(
             f"nothing shows a need for exploration in {_where(needless)}, where the intervals exclude a gain of "
-            f"{WORTH:.0%} (at most {interval(most.found)})"
+            f"{WORTH:.0%} (the highest reaches {most.found.high:.1%})"
         )
     if others:
         most = max(others, key=lambda gain: gain.found.high)
-        parts.append(f"in {_where(others)} the trials are too few to tell (gain {interval(most.found)})")
+        parts.append(
+            f"in {_where(others)} the trials are too few to tell (in {named(most.world)} the gain is "
+            f"{percent(most.found)})"
+        )
     return f"{capital('; '.join(parts))}."
 
 
 def _where(found: Sequence[Gain]) -> str:
-    return listed([gain.world for gain in found]) if len(found) <= FEW else f"{len(found)} worlds"
+    return (
+        listed(list(dict.fromkeys(gain.world for gain in found)))
+        if len(found) <= FEW
+        else f"{len(found)} worlds"
+    )
 
 
 def card(worlds: Sequence[WorldRuns]) -> Card | None:
@@ -111,12 +118,13 @@ def card(worlds: Sequence[WorldRuns]) -> Card | None:
     found = gains(worlds)
     if not found:
         return None
-    rows = []
+    rows, labels = [], [gain.world for gain in found]
     for gain in found:
+        name = gain.world if labels.count(gain.world) == 1 else f"{gain.world}, {gain.trials} trials"
         place, low, high = (
             np.clip([x], -1.0, 1.0) for x in (gain.found.value, gain.found.low, gain.found.high)
         )
-        rows.append(Series(gain.agent, gain.world, place, np.zeros(1), low, high, worlds=[gain.world]))
+        rows.append(Series(gain.agent, name, place, np.zeros(1), low, high, worlds=[gain.world]))
     label = "share of the loss avoided"
     panel = Panel("forest", "", label, "", rows, mark=WORTH, x_range=(-1.0, 1.0))
     note = f"Dotted: {WORTH:.0%}, a gain worth having. What lies beyond -1 or 1 is drawn there."

@@ -99,23 +99,40 @@ def warnings(worlds: Sequence[WorldRuns]) -> list[str]:
         for agent, runs in world.agents.items()
         if len(runs.trials) < world.expected(agent)
     ]
-    troubled = [
-        f"{named(agent)} in {named(world.label)} ({runs.trouble} in {len(runs.trials) * world.horizon} steps)"
-        for world in worlds
-        for agent, runs in world.agents.items()
-        if runs.trouble
-    ]
     told = []
     if lacking:
         told.append(
             f"Trials are missing: {_some(lacking)}. Only paired differences compare like with like there."
         )
-    if troubled:
-        told.append(
-            "Some decisions were in trouble (the solver did not converge, its certificate was not closed, or the "
-            f"confidence set was empty): {_some(troubled)}."
-        )
-    return told
+    return [*told, *_troubled(worlds)]
+
+
+def _troubled(worlds: Sequence[WorldRuns]) -> list[str]:
+    """Where most decisions were in trouble, and how rare it was elsewhere."""
+    shares = {
+        (agent, world.experiment, world.label): runs.trouble / (len(runs.trials) * world.horizon)
+        for world in worlds
+        for agent, runs in world.agents.items()
+        if runs.trouble
+    }
+    if not shares:
+        return []
+    order = sorted(shares, key=lambda key: -shares[key])
+    parts = [
+        f"{named(agent)} in {named(label)} ({_rate(shares[agent, name, label])})"
+        for agent, name, label in order[:FEW]
+    ]
+    if order[FEW:]:
+        parts.append(f"{len(order) - FEW} more (at most {_rate(shares[order[FEW]])})")
+    return [
+        "Some decisions were in trouble (the solver did not converge, its certificate was not closed, or the "
+        f"confidence set was empty): {join(parts)}."
+    ]
+
+
+def _rate(share: float) -> str:
+    """A share of steps."""
+    return f"{share:.1%} of steps" if share >= 0.001 else f"1 step in {round(1.0 / share):,}"
 
 
 def _some(parts: Sequence[str]) -> str:

@@ -64,8 +64,8 @@ TEXTS: dict[str, Text] = {
         page="The paper's experiments, run again",
     ),
     "rivals": Text(
-        "Worlds that need exploration",
-        "Whom does VBMLE beat where exploration is needed?",
+        "More rivals, more worlds",
+        "Whom does VBMLE beat, of all rivals?",
         "What the paper lacks: UCLK+, UPAC-UCLK, posterior sampling and tabular rivals, with their defaults, where a "
         "policy decides what is learnt; and one of the paper's worlds beside them. Optimists with the radii of their "
         "proofs hardly learn in so few steps: where the most optimistic policy is the best one they lose nothing, "

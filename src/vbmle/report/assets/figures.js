@@ -13,6 +13,7 @@ window.figures = (function () {
   const LIGHT = { ink: "#000000", soft: "#444444", line: "#d0d7de" };
   const CROWD = 6; // more agents are drawn with paler bands and without their medians
   const PAPER_WIDTH = 670; // pixels across a printed page
+  const LETTER = 6; // pixels across a letter of an axis
   const LOWEST = -3; // the least power of ten that an axis of regret resolves; below it lies 0
   const CONFIG = { displaylogo: false, responsive: true, showTips: false, plotlyServerURL: "", displayModeBar: false };
 
@@ -84,9 +85,15 @@ window.figures = (function () {
     if (scale === "auto") return own;
     return scale === "linear" ? "linear" : own === "log" ? "log" : "symlog";
   }
+  /* A logarithmic axis: ticks at powers of ten alone, where there are some. */
+  function powers(series) {
+    const values = series.flatMap((s) => s.y).filter((v) => known(v) && v > 0);
+    const wide = values.length > 0 && Math.max.apply(null, values) > 30 * Math.min.apply(null, values);
+    return wide ? { type: "log", dtick: 1 } : { type: "log" };
+  }
   function vertical(panel, series) {
     const kind = panel.kind === "profile" ? "linear" : wanted(panel.yScale);
-    if (kind === "log") return { place: (v) => (known(v) && v > 0 ? v : null), axis: { type: "log" } };
+    if (kind === "log") return { place: (v) => (known(v) && v > 0 ? v : null), axis: powers(series) };
     const values = series.flatMap((s) => [].concat(s.y || [], s.high || [])).filter(known);
     const highest = values.length ? Math.max.apply(null, values) : 0;
     if (kind === "symlog") return withNothing(highest);
@@ -191,7 +198,21 @@ window.figures = (function () {
     const yaxis = { type: "linear", tickvals: labels.map((_, n) => n), ticktext: labels, range: [labels.length - 0.4, -0.6] };
     const ends = panel.xRange || [0, 1];
     const xaxis = bend ? right.axis : { type: "linear", range: [ends[0] - 0.03 * (ends[1] - ends[0]), ends[1] + 0.03 * (ends[1] - ends[0])] };
-    return { traces: traces, xaxis: xaxis, yaxis: yaxis, height: rowsHeight(labels.length, strip ? 36 : 19) };
+    const beside = LETTER * Math.max.apply(null, [0].concat(names.map((name) => name.length)));
+    const height = rowsHeight(labels.length, strip ? 36 : 19);
+    return { traces: traces, xaxis: xaxis, yaxis: yaxis, height: height, place: right.place, beside: beside };
+  }
+
+  /* The title of an axis in lines that have room. */
+  function wrapped(text, room) {
+    const most = Math.max(16, Math.floor(room / LETTER));
+    const lines = [""];
+    text.split(" ").forEach((word) => {
+      const last = lines.length - 1;
+      if (lines[last] && lines[last].length + word.length + 1 > most) lines.push(word);
+      else lines[last] += (lines[last] ? " " : "") + word;
+    });
+    return lines.map(escaped).join("<br>");
   }
 
   const rowsHeight = (count, tall) => 66 + Math.max(count, 3) * Math.min(tall, 14 + 160 / count);
@@ -203,17 +224,18 @@ window.figures = (function () {
     const made = (panel.form === "strip" || panel.form === "forest" ? rows : lines)(panel, series, colors);
     const axis = { gridcolor: colors.line, linecolor: colors.line, tickcolor: colors.line, zeroline: false, automargin: true,
       exponentformat: "power", tickangle: 0, nticks: 6, tickfont: { size: printing ? 10 : 12 } };
-    const title = (text) => ({ text: escaped(text), font: { size: printing ? 10 : 12 }, standoff: 6 });
+    const title = (text, room) => ({ text: wrapped(text, room), font: { size: printing ? 10 : 12 }, standoff: 6 });
+    const mark = known(panel.mark) && made.place ? made.place(panel.mark) : panel.mark;
     const height = Math.round(printing ? 0.8 * made.height : made.height);
     const layout = {
       height: height, margin: { l: 48, r: 12, t: 8, b: 40 }, hovermode: "closest", showlegend: false,
       paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", dragmode: touch.matches ? false : "zoom",
       font: { family: "system-ui, sans-serif", size: 12, color: colors.ink },
       hoverlabel: { align: "left", font: { size: 12 } },
-      xaxis: Object.assign({ title: title(panel.xLabel) }, axis, made.xaxis),
-      yaxis: Object.assign({ title: title(panel.yLabel) }, axis, made.yaxis),
-      shapes: known(panel.mark)
-        ? [{ type: "line", xref: "x", yref: "paper", x0: panel.mark, x1: panel.mark, y0: 0, y1: 1, line: { color: colors.soft, dash: "dot", width: 1.5 } }]
+      xaxis: Object.assign({ title: title(panel.xLabel, element.clientWidth - 70 - (made.beside || 0)) }, axis, made.xaxis),
+      yaxis: Object.assign({ title: title(panel.yLabel, made.height - 20) }, axis, made.yaxis),
+      shapes: known(mark)
+        ? [{ type: "line", xref: "x", yref: "paper", x0: mark, x1: mark, y0: 0, y1: 1, line: { color: colors.soft, dash: "dot", width: 1.5 } }]
         : [],
     };
     if (panel.form === "lines" && panel.xScale === "linear" && series.length) layout.xaxis.rangemode = "tozero";
