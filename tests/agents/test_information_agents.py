@@ -91,11 +91,11 @@ def test_the_ratio_at_its_edges():
 
 
 def test_what_cannot_pay_for_itself_takes_no_part():
-    stay, explore = Score(0.1, 0.0), Score(4.0, 1.0)
-    assert choose([stay, explore], horizons=0.0) == 0  # 3.9 > 30 * 0.1
-    assert choose([stay, explore], horizons=38.0) == 0
-    assert choose([stay, explore], horizons=40.0) == 1  # 3.9 <= 40 * 0.1: a longer run can afford it
-    assert choose([Score(0.2, 0.0), explore], horizons=0.0) == 1  # 3.8 <= 30 * 0.2
+    stay, explore = Score(0.0625, 0.0), Score(4.0, 1.0)
+    assert choose([stay, explore], horizons=0.0) == 0  # 4 - 1/16 > 60/16
+    assert choose([stay, explore], horizons=62.0) == 0
+    assert choose([stay, explore], horizons=63.0) == 1  # 4 - 1/16 = 63/16: a longer run can afford it
+    assert choose([Score(0.125, 0.0), explore], horizons=0.0) == 1  # 4 - 1/8 <= 60/8
     assert choose([Score(0.0, 0.0), explore], horizons=1e9) == 0  # nothing can be gained
     assert choose([Score(0.2, 0.1), Score(0.4, 1.0)], horizons=0.0) == 1  # by cubes, 0.08 against 0.064
     assert (

@@ -13,7 +13,7 @@ but only among those whose exploration can pay. With D_0 the least expected regr
 horizon H = 1/(1 - gamma) costs H (D(pi) - D_0) more than that one, and nothing that it teaches can save more than
 N D_0 in the next N steps. So pi takes part while
 
-    H (D(pi) - D_0) <= N D_0,        N = max(30 H, t).
+    H (D(pi) - D_0) <= N D_0,        N = max(60 H, t).
 
 Each bias has a solver that goes on from its last theta; they take turns in looking for other basins.
 
@@ -22,7 +22,7 @@ the ratio is that of Lattimore and Gyorgy (2021), over stationary policies as in
 information about theta in place of information about the optimum. What it has by construction: where all biases
 propose one policy, that is played; a proposal that all draws agree is optimal is never passed over for one that loses;
 a horizon of exploration is expected to cost no more than the proposal of least regret would lose in as long again as
-the agent has run (in 30 horizons at first); and while D_0 stays away from 0, no proposal is left out for good.
+the agent has run (in 60 horizons at first); and while D_0 stays away from 0, no proposal is left out for good.
 
 By default it decides anew when the information about what was observed has grown by a tenth, or when time has doubled,
 and keeps to its policy in between: an exploration that is begun is carried through, and a step costs little more than
@@ -67,7 +67,7 @@ MULTIPLES = (0.0, 0.1, 0.3, 1.0, 3.0)
 EXPONENT = 3.0
 """Of the expected regret in the information ratio; 2 explores more, and lost more in maintenance."""
 
-PATIENCE = 30.0
+PATIENCE = 60.0
 """Horizons 1/(1 - gamma) within which an exploration must be able to pay, until the agent has run for longer."""
 
 
