@@ -79,6 +79,49 @@ def test_a_climb_to_what_is_known_is_given_up():
     np.testing.assert_allclose(alone.views["theta"][0], top, rtol=0.0, atol=1e-6)
 
 
+def test_a_step_that_leads_to_what_is_known_is_not_taken():
+    """With factors, where the policy is the same: a Newton step lands on the maximum at hand."""
+    world = random_network(12, 3, 9, seed=0)
+    objective = make_objective(draw(world, 60, np.random.default_rng(0)).core, ridge=1.0, bias=5.0, state=0)
+    known, alone = started(world, True), started(world, True)
+    known.climb(objective)
+    top, before = known.views["theta"][0].copy(), known.views["result"][0].copy()
+    near = top + 1e-3 * (world.mdp.polytope.interior - top)
+    known.add_start(objective, near)
+    assert STATUSES[known.views["status"][-1]] == "stalled"
+    assert known.size == 1
+    np.testing.assert_array_equal(known.views["result"][0], before)
+    alone.stand_at(near)
+    alone.climb(objective)
+    assert status(alone) == "converged"
+    np.testing.assert_allclose(alone.views["theta"][0], top, rtol=0.0, atol=1e-6)
+
+
+def test_faces_change_without_new_programs():
+    """With many coordinates, one observation after another: factors that are kept end where new ones win nothing."""
+    world, rng = random_network(6, 3, 40, seed=0), np.random.default_rng(0)
+    counts, used = TransitionCounts(world.mdp), Solver(world.mdp.core, 1, factors=True)
+    programs, without, faces = 0, 0, set()
+    for t in range(60):
+        state, action = int(rng.integers(6)), int(rng.integers(3))
+        counts.add(state, action, world.next_state(state, action, rng.random()))
+        objective = make_objective(counts.core, 1.0, np.sqrt(t + 1.0), state)
+        new = Solver(world.mdp.core, 1, factors=True)
+        new.stand_at(used.views["theta"][0])
+        new.climb(objective)
+        without += int(new.views["iterations"][0])
+        used.climb(objective)
+        programs += int(used.views["iterations"][0])
+        reached, residual = used.views["result"][0, :2]
+        assert residual <= 1e-8
+        new.stand_at(used.views["theta"][0])
+        new.climb(objective)
+        assert abs(new.views["result"][0, 0] - reached) <= 1e-9 * (1.0 + abs(reached))
+        faces.add(tuple(sorted(used.views["active"][0, : used.views["num_active"][0, 0]])))
+    assert len(faces) > 20
+    assert programs < without
+
+
 @pytest.mark.parametrize("seed", [2, 5])
 def test_a_climb_that_would_have_to_win_three_times_its_slope_is_given_up(seed: int):
     """From a lower maximum, far from the best: its slope promises nothing. The other way round it goes to the end.

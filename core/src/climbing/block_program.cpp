@@ -1,5 +1,7 @@
 #include "climbing/block_program.hpp"
 
+#include "climbing/curvature.hpp"
+
 namespace vb {
 
 void soften(Matrix B, const double* slope, double diameter, double ridge) {
@@ -17,12 +19,26 @@ constexpr Index kManyCoordinates = 32;  // with fewer, a frame is made as fast a
 
 bool is_framed(const Point& at) { return at.factored && at.frame.rows >= kManyCoordinates; }
 
+struct Here {
+    const Problem& problem;
+    const Point& at;
+    Workspace& work;
+};
+
+void multiply_here(const void* where, const double* v, double* out) {
+    const Here& here = *static_cast<const Here*>(where);
+    multiply_curvature(here.problem, here.at, v, out, here.work);
+}
+
 }  // namespace
 
 QpStatus solve_block(const Problem& problem, Index b, Matrix B, Index num_guess, Point& at, Workspace& work) {
     const Block& block = problem.set.blocks[b];
     const Index first = block.first_free;
+    const Here here{problem, at, work};
+    const Curve curve{multiply_here, &here};
     QuadraticProgram program{B, work.slope.data + first, block.facets, work.slack.data};
+    program.curve = &curve;
     Nearby nearby;
     if (work.near.facet.empty()) {
         facet_values(block.facets, block.facets.offsets, at.y + first, work.slack.data);
@@ -35,6 +51,10 @@ QpStatus solve_block(const Problem& problem, Index b, Matrix B, Index num_guess,
     at.num_active[b] = solution.num_active;
     copy(work.qp.multiplier.data, solution.num_active, work.multiplier.data + first);
     return status;
+}
+
+bool solve_on_frame(const Problem& problem, Point& at, Workspace& work) {
+    return is_framed(at) && solve_block(problem, 0, {}, at.num_active[0], at, work) == QpStatus::solved;
 }
 
 }  // namespace vb

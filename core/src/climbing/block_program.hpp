@@ -13,4 +13,8 @@ void soften(Matrix B, const double* slope, double diameter, double ridge);
 // `num_guess` facets of the last program are tried first.
 QpStatus solve_block(const Problem& problem, Index b, Matrix B, Index num_guess, Point& at, Workspace& work);
 
+// The same for one block of dense features, on the frame that the last program left, as it is: only where a facet is dropped
+// the curvature is asked for, along the direction that becomes free. False where there is no such frame, or it is of no use.
+bool solve_on_frame(const Problem& problem, Point& at, Workspace& work);
+
 }  // namespace vb

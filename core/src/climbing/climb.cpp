@@ -19,9 +19,6 @@ constexpr double kTooSteep = 10.0;
 constexpr double kRoughly = 1e-6;   // of the largest possible value: the error of values where a climb begins
 constexpr double kOfRise = 1e-3;    // what f may be off, of what the slope promises
 constexpr double kOfResidual = 1e-3;  // what the slope may be off, of the residual
-constexpr double kHope = 3.0;       // times what the slope promises: more a climb is not expected to win
-constexpr double kNextTo = 1e-2;    // coordinates closer than this are next to each other ...
-constexpr double kNothing = 1e-4;   // ... and this, relative to the objective, is nothing to win there
 
 // Where a climb stands between two iterations.
 struct State {
@@ -29,6 +26,7 @@ struct State {
     double rise = 0.0;  // what the slope promises of a whole step
     int stalled = 0;    // steps in a row that raised f by no more than rounding
     int iteration = 0;
+    bool known = false;  // on the way to a maximum at hand
 };
 
 Outcome outcome(const State& state, const Workspace& work, Status status) {
@@ -171,27 +169,21 @@ bool finished(const State& state, const Workspace& work, Status& status) {
     return true;
 }
 
-bool is_next_to(const double* a, const double* b, Index n) {
-    for (Index j = 0; j < n; ++j) {
-        if (!(vb::fabs(a[j] - b[j]) <= kNextTo)) return false;
-    }
-    return true;
+// Whether the climb is on its way to what is known, or to less.
+bool leads_nowhere(const Problem& problem, const State& state, const Point& at, const Workspace& work, const Known& known) {
+    const Standing standing{state.f, state.rise, problem.objective.bias * work.precision};
+    return lands_on_known(known, state.f, at, work) || is_hopeless(known, standing, at.y);
 }
 
-// Whether the climb is on its way to what is known, or to less.
-bool is_hopeless(const Problem& problem, const State& state, const Point& at, const Workspace& work, const Known& known) {
-    const double noise = problem.objective.bias * work.precision;  // what f may be off
-    for (Index k = 0; k < known.count; ++k) {
-        const double best = known.objective(k);
-        if (state.f + kHope * state.rise < best) return true;
-        const bool nothing = state.f <= best + noise && state.rise + noise <= kNothing * (1.0 + vb::fabs(best));
-        if (nothing && is_next_to(at.y, known.y[k], known.y.cols)) return true;
-    }
-    return false;
+// Whether it turned out to be on the way to what is known.
+bool polish_at(const Problem& problem, Factors factors, const Known& known, Point& at, Workspace& work, State& state) {
+    const Polished polished = polish(problem, state.f, factors, known, at, work);
+    state.f = polished.f;
+    return state.known = polished.known;
 }
 
 // Takes over what the line search reached; the multipliers of a whole step may already prove the new point.
-void assess(const Problem& problem, const Progress& progress, Point& at, Workspace& work, State& state) {
+void assess(const Problem& problem, const Progress& progress, const Known& known, Point& at, Workspace& work, State& state) {
     const double noise = rounding_error(problem, work, state.f);
     state.stalled = progress.f <= state.f + noise ? state.stalled + 1 : 0;
     state.f = progress.f;
@@ -199,7 +191,8 @@ void assess(const Problem& problem, const Progress& progress, Point& at, Workspa
     find_slope(problem, at, work);
     if (progress.length != 1.0) return;
     judge(problem, at, work);
-    if (at.factored && worth_polishing(problem, work)) state.f = polish(problem, state.f, kNear, at, work);
+    if (!at.factored || !worth_polishing(problem, work)) return;
+    polish_at(problem, Factors::of_this_one, known, at, work, state);
 }
 
 }  // namespace
@@ -207,11 +200,11 @@ void assess(const Problem& problem, const Progress& progress, Point& at, Workspa
 Outcome climb(const Problem& problem, Point& at, Workspace& work, const Known& known) {
     State state;
     if (!begin(problem, at, work, state)) return {-kInfinity, kInfinity, kInfinity, Status::no_start, 0, false};
-    if (at.factored) state.f = polish(problem, state.f, kInfinity, at, work);  // with what the last climb left
+    if (at.factored && polish_at(problem, Factors::of_last_climb, known, at, work, state)) return given_up(state, work);
     if (work.residual <= work.target && is_exact(problem, at, work, state)) return outcome(state, work, Status::converged);
     for (; state.iteration < kMostIterations; ++state.iteration) {
         find_step(problem, at, work, state);
-        if (is_hopeless(problem, state, at, work, known)) return given_up(state, work);
+        if (leads_nowhere(problem, state, at, work, known)) return given_up(state, work);
         if (Status status; finished(state, work, status)) {
             if (is_exact(problem, at, work, state)) return outcome(state, work, status);
             continue;
@@ -223,7 +216,8 @@ Outcome climb(const Problem& problem, Point& at, Workspace& work, const Known& k
             if (is_exact(problem, at, work, state)) return outcome(state, work, Status::line_search_failed);
             continue;
         }
-        assess(problem, progress, at, work, state);
+        assess(problem, progress, known, at, work, state);
+        if (state.known) return given_up(state, work);
         if (progress.length == 1.0 && work.residual <= work.target && is_exact(problem, at, work, state)) {
             ++state.iteration;
             return outcome(state, work, Status::converged);

@@ -6,21 +6,12 @@
 // a few steps more (polish.hpp).
 #pragma once
 
-#include "climbing/workspace.hpp"
+#include "climbing/known.hpp"
 
 namespace vb {
 
-// Maxima at hand. A climb that is next to one of them, with nothing left to win, is given up, and so is one that would have
-// to win more than three times what its slope promises to reach the best of them.
-struct Known {
-    ConstMatrix y;       // (count or more, free)
-    ConstMatrix result;  // (count or more, 3), the objective first
-    Index count = 0;
-
-    double objective(Index k) const { return result[k][0]; }
-};
-
-// Climbs from the point to a KKT point. Where `at.evaluated` is set, what the last climb left there is used.
+// Climbs from the point to a KKT point, unless it is given up on its way to what is known. Where `at.evaluated` is set, what
+// the last climb left there is used.
 Outcome climb(const Problem& problem, Point& at, Workspace& work, const Known& known = {});
 
 }  // namespace vb

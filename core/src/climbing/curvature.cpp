@@ -1,5 +1,6 @@
 #include "climbing/curvature.hpp"
 
+#include "climbing/face_correction.hpp"
 #include "linalg/product.hpp"
 
 namespace vb {
@@ -98,6 +99,24 @@ void find_value_curvature(const Problem& problem, const Point& at, Workspace& wo
     add_transposed_product(Y, Z, out);
     add_transposed_product(Z, Y, out);
     mirror(out);
+}
+
+void multiply_curvature(const Problem& problem, const Point& at, const double* v, double* out, Workspace& work) {
+    const Objective& objective = problem.objective;
+    const Block& block = problem.set.blocks[0];
+    const Index m = block.num_free;
+    fill(out, m, 0.0);
+    if (objective.bias > 0.0) {
+        expand_block(block, v, work.product.along.data);
+        multiply_value_hessian(problem, at, work.product.along.data, work.product.curved.data, work);
+        reduce_block(block, work.product.curved.data, out);
+    }
+    for (Index j = 0; j < m; ++j) out[j] = objective.ridge * v[j] - objective.bias * out[j];
+    for (Index k = 0; k < objective.num_observed; ++k) {
+        const Index i = objective.observed[k];
+        const double* phi = projected(problem, i, work.dense.row.data);
+        add_scaled(objective.counts[i] / (at.p[i] * at.p[i]) * dot(phi, v, m), phi, m, out);
+    }
 }
 
 void find_block_hessians(const Problem& problem, const Point& at, Workspace& work) {

@@ -15,6 +15,9 @@ void find_concave_curvature(const Problem& problem, const Point& at, Workspace& 
 // work.dense.bent = the Hessian of V^pi(state) in y, for one block of dense features.
 void find_value_curvature(const Problem& problem, const Point& at, Workspace& work);
 
+// out = B v, with B minus the Hessian of f in y for the policy in force; for one block of dense features, with factors.
+void multiply_curvature(const Problem& problem, const Point& at, const double* v, double* out, Workspace& work);
+
 // work.product.hessian = minus the Hessian of the concave part in theta for sparse features, block by block.
 void find_block_hessians(const Problem& problem, const Point& at, Workspace& work);
 

@@ -116,15 +116,15 @@ double longest(const Correction& run) {
 
 void multiply_value_hessian(const Problem& problem, const Point& at, const double* v, double* out, Workspace& work) {
     const Model& model = problem.model;
-    double *dV = work.product.dV.data, *dw = work.product.dw.data, *change = work.product.change.data;
+    double *dV = work.product.dV.data, *dw = work.product.dw.data;
     fill(dV, model.num_states, 0.0);
     fill(dw, model.num_states, 0.0);
     for (Index s = 0; s < model.num_states; ++s) {
         const Index pair = model.pair(s, at.policy[s]);
         for (Index i = model.pair_begin[pair]; i < model.pair_begin[pair + 1]; ++i) {
-            change[i] = model.features.along(i, v);
-            dV[s] += change[i] * model.gain(i, at.V);
-            dw[model.successor[i]] += model.discount * change[i] * work.visits[s];
+            const double change = model.features.along(i, v);
+            dV[s] += change * model.gain(i, at.V);
+            dw[model.successor[i]] += model.discount * change * work.visits[s];
         }
     }
     lu_solve(at.lu, dV);

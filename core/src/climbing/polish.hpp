@@ -4,18 +4,21 @@
 // give a step on the face where it ended, and the multipliers there, for one gradient each.
 #pragma once
 
-#include "climbing/workspace.hpp"
+#include "climbing/known.hpp"
 
 namespace vb {
-
-inline constexpr double kNear = 1e-3;     // from this residual on factors of the last program are used again ...
 
 // Whether that pays at the point: one block of many coordinates, and near the top.
 bool worth_polishing(const Problem& problem, const Workspace& work);
 
-// Steps with the factors of the last program, each for one gradient; returns f. Each has to make the residual, `before` at
-// first, so much smaller. Ends at the target, or where a step would leave the face or no longer pays. Everything belongs
-// to the point then, residual and gap included.
-double polish(const Problem& problem, double f, double before, Point& at, Workspace& work);
+// Steps with the factors of the last program, each for one gradient; returns f. Each has to make the residual so much
+// smaller; the first one, too, unless the factors are those that the last climb left. Ends at the target, or where a step would leave the face or no longer pays. Everything belongs
+// to the point then, residual and gap included; it ends before a step, too, that leads to what is known.
+enum class Factors { of_last_climb, of_this_one };
+struct Polished {
+    double f;
+    bool known;
+};
+Polished polish(const Problem& problem, double f, Factors factors, const Known& known, Point& at, Workspace& work);
 
 }  // namespace vb

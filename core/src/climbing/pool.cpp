@@ -8,7 +8,7 @@ namespace {
 
 constexpr double kTie = 1e-9;   // relative: objectives closer than this count as equal
 constexpr double kSame = 1e-6;  // relative: points closer than this count as one
-constexpr double kRough = 1e-3;  // residual at which a climb with a held policy ends where plans cost most: it is a start
+constexpr double kRough = 1e-3;  // residual at which a climb with a held policy ends: it is a start
 constexpr Index kKeptCoordinates = 128;  // up to so many free coordinates the factors of the last program are kept
 constexpr Index kOwnNumbers = 1 << 20;  // up to so many numbers each place keeps p and factors of its own
 
@@ -174,10 +174,13 @@ Point point_at(Pool& pool, Workspace& work, Index k) {
 
 namespace {
 
-// What a climb from a place may be compared with: the maxima before it, where plans cost so much that giving up pays.
+// What a climb from a place may be compared with: the maxima before it. By sweeps, policies are not: there are too many of them
+// for two to be the same.
 Known known_before(const Problem& problem, const Pool& pool, Index k, const Workspace& work) {
-    if (work.planner.factors() || problem.objective.bias == 0.0 || problem.objective.held) return {};
-    return {pool.y, pool.result, k < pool.size ? k : pool.size};
+    if (problem.objective.bias == 0.0 || problem.objective.held) return {};
+    Known known{pool.y, pool.result, {}, k < pool.size ? k : pool.size};
+    if (work.planner.factors()) known.policy = {pool.policy.data, pool.policy.rows, pool.policy.cols};
+    return known;
 }
 
 }  // namespace
@@ -227,11 +230,12 @@ void try_switch(const Problem& problem, Pool& pool, Switch other, Workspace& wor
     const Index scratch = pool.places;
     copy_place(pool, 0, scratch);
     pool.policy[scratch][other.state] = other.action;
-    pool.evaluated[scratch] = pool.factored[scratch] = 0;
+    pool.evaluated[scratch] = 0;
+    if (!work.planner.factors()) pool.factored[scratch] = 0;  // otherwise those of the incumbent's last program serve here, too
     Problem held{problem.model, problem.set, problem.objective};
     held.objective.held = true;
     const double target = work.target;
-    if (!work.planner.factors()) work.target = kRough;
+    work.target = kRough;
     climb_at(held, pool, scratch, work);
     work.target = target;
     climb_at(problem, pool, scratch, work);

@@ -23,6 +23,13 @@ DenseWork make_dense_work(Arena& arena, const Model& model, const FeasibleSet& s
     return work;
 }
 
+void take_directions(Arena& arena, const Model& model, const FeasibleSet& set, ProductWork& work) {
+    work.along = arena.take<double>(set.dimension);
+    work.curved = arena.take<double>(set.dimension);
+    work.dV = arena.take<double>(model.num_states);
+    work.dw = arena.take<double>(model.num_states);
+}
+
 ProductWork make_product_work(Arena& arena, const Model& model, const FeasibleSet& set) {
     ProductWork work;
     work.hessian = arena.take<double>(set.num_squares);
@@ -31,11 +38,7 @@ ProductWork make_product_work(Arena& arena, const Model& model, const FeasibleSe
     work.inverse = arena.take<double>(set.num_free_squares);
     Vector* free_sized[] = {&work.last, &work.residual, &work.preconditioned, &work.search, &work.image, &work.correction};
     for (Vector* vector : free_sized) *vector = arena.take<double>(set.num_free);
-    work.along = arena.take<double>(set.dimension);
-    work.curved = arena.take<double>(set.dimension);
-    work.dV = arena.take<double>(model.num_states);
-    work.dw = arena.take<double>(model.num_states);
-    work.change = arena.take<double>(model.num_transitions);
+    take_directions(arena, model, set, work);
     work.touched = arena.take<Index>(set.num_blocks);
     work.met = arena.take<std::uint8_t>(set.num_blocks);
     return work;
@@ -51,6 +54,7 @@ Workspace make_workspace(Arena& arena, const Model& model, const FeasibleSet& se
     if (model.features.is_dense()) {
         work.near = make_near_facets(arena, set);
         work.dense = make_dense_work(arena, model, set);
+        if (factors) take_directions(arena, model, set, work.product);
     } else {
         work.product = make_product_work(arena, model, set);
     }

@@ -20,7 +20,7 @@ struct DenseWork {
     Vector row;      // (free,)
 };
 
-// For products of blocks with sparse features.
+// For products of blocks with sparse features; `along`, `curved`, dV and dw for dense ones, too, where there are factors.
 struct ProductWork {
     Vector hessian;  // flat (coordinates, coordinates) blocks, lower triangles
     Matrix half;     // (most coordinates, most free)
@@ -30,7 +30,6 @@ struct ProductWork {
     Vector residual, preconditioned, search, image, correction;  // (free,)
     Vector along, curved;  // (d,)
     Vector dV, dw;         // (S,)
-    Vector change;         // (transitions,)
     Indices touched;       // (blocks,)
     View<std::uint8_t> met;  // (blocks,)
 };

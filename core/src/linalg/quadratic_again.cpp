@@ -34,7 +34,11 @@ void rotate(Run& run, Index j) {
 bool join_face(Run& run, Index k) {
     const Index n = run.n;
     double *row = run.frame[k], *image = run.work.normal_step.data;
-    multiply_rows(run.program.B, row, image);
+    if (run.trusts_frame()) {
+        run.program.curve->multiply(run.program.curve->where, row, image);
+    } else {
+        multiply_rows(run.program.B, row, image);
+    }
     const double square = dot(row, image, n);
     if (!(square > 1e-14 * largest_size(image, n) * largest_size(row, n))) return false;
     const double scale = 1.0 / vb::sqrt(square);
@@ -111,8 +115,9 @@ bool renew_frame(Run& run) {
     return true;
 }
 
-// out = g - B d
+// out = g - B d; where the frame is trusted, g: d is in the face, and B d orthogonal to all other rows of the frame
 void slope_at(const Run& run, double* out) {
+    if (run.trusts_frame()) return copy(run.program.g, run.n, out);
     multiply_rows(run.program.B, run.at.d, out);
     for (Index i = 0; i < run.n; ++i) out[i] = run.program.g[i] - out[i];
 }
@@ -138,13 +143,14 @@ bool begin_again(Run& run) {
     run.count = run.at.num_active;
     fill<std::uint8_t>(run.work.is_active.data, run.program.facets.count, 0);
     for (Index k = 0; k < run.count; ++k) run.work.is_active[run.at.active[k]] = 1;
-    if (!renew_frame(run)) return false;
+    if (!run.trusts_frame() && !renew_frame(run)) return false;
     fill(run.at.d, n, 0.0);
     settle(run);
     for (Index k = run.count; k < n; ++k) add_scaled(dot(run.frame[k], run.program.g, n), run.frame[k], n, run.at.d);
-    while (run.count > 0) {
+    for (Index turn = 0; run.count > 0; ++turn) {
         const Index least = find_multipliers(run);
         if (run.at.multiplier[least] >= 0.0) break;
+        if (run.trusts_frame() && turn >= kMostOnFrame) return false;
         drop(run, least);
         if (run.flat) return false;
         const double* row = run.frame[run.count];  // the direction that has become free
@@ -157,6 +163,7 @@ bool begin_again(Run& run) {
 
 // Whether g - B d + normals' u vanishes, up to rounding: what many programs have left of the frame is still good.
 bool is_stationary(Run& run) {
+    if (run.trusts_frame()) return true;
     double *rest = run.work.direction.data, largest = largest_size(run.program.g, run.n);
     slope_at(run, rest);
     for (Index k = 0; k < run.count; ++k) {

@@ -194,7 +194,8 @@ void measure(Run& run) {
 }
 
 QpStatus add_all_violated(Run& run) {
-    for (Index turn = 0; turn < 50 * (run.n + 10); ++turn) {
+    const Index most = run.trusts_frame() ? kMostOnFrame : 50 * (run.n + 10);
+    for (Index turn = 0; turn < most; ++turn) {
         const Index facet = next_violated(run);
         if (facet < 0) {
             settle(run);
@@ -230,6 +231,7 @@ QpStatus solve_qp(const QuadraticProgram& program, QpSolution& solution, QpWork&
     if (solution.framed) {
         Run run(program, solution, work);
         if (solve_again(run)) return QpStatus::solved;
+        if (run.trusts_frame()) return QpStatus::not_convex;
     }
     Run run(program, solution, work);
     if (!begin(run)) {

@@ -28,13 +28,20 @@ struct Nearby {
     bool complete;            // slack is there for all facets
 };
 
+// B by its products alone: out = B v.
+struct Curve {
+    void (*multiply)(const void* where, const double* v, double* out);
+    const void* where;
+};
+
 struct QuadraticProgram {
-    ConstMatrix B;         // (n, n) symmetric
+    ConstMatrix B;         // (n, n) symmetric; empty: then the frame at hand is B's on its face, and `curve` is asked beyond
     const double* g;       // (n,)
     Facets facets;         // only the normals are used; the offsets, too, where `nearby` completes the slack
     const double* slack;   // (facets,) at d = 0
     ConstMatrix root = {};  // L^{-1} of B = L L', where the caller has it; otherwise it is computed
     Nearby* nearby = nullptr;  // or null: all facets are looked at
+    const Curve* curve = nullptr;
 };
 
 // On entry active[:num_active] are the facets to try first; at the end the active ones, with their multipliers.

@@ -7,6 +7,8 @@ namespace vb {
 
 inline Matrix sized(Matrix room, Index n) { return {room.data, n, n}; }
 
+inline constexpr Index kMostOnFrame = 8;  // facets added, or dropped at first, on a frame that is not renewed: more show it is too old
+
 // One solve: the program, its solution so far, and the frame of directions.
 //
 // Rows of `frame` are orthonormal in the norm of B. The first `count` of them span the normals of the active facets,
@@ -27,8 +29,10 @@ struct Run {
     bool flat = false;       // a direction without curvature was met
 
     Run(const QuadraticProgram& program_, QpSolution& at_, QpWork& work_)
-        : program(program_), at(at_), work(work_), n(program_.B.rows), frame(sized(work_.frame, n)),
+        : program(program_), at(at_), work(work_), n(program_.facets.free), frame(sized(work_.frame, n)),
           upper(sized(work_.upper, n)) {}
+
+    bool trusts_frame() const { return program.B.empty(); }  // it is not renewed
 
     double value(Index facet) const { return program.facets.value(facet, program.slack, at.d); }
 };
