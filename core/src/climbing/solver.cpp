@@ -9,6 +9,7 @@ namespace {
 
 constexpr Index kOften = 64;    // turns up to which a start and a policy are tried in each
 constexpr Index kRarely = 512;  // turns up to which they take turns; from then on every second one is left out
+constexpr Index kMany = 8;      // free coordinates from which on a start is many steps away from its maximum
 
 // The first action that is allowed in every state, where a policy has to begin.
 void first_policy(const Model& model, Index* policy) {
@@ -33,9 +34,12 @@ void find_likely(Solver& solver, const Objective& objective) {
 }
 
 // One start and one policy more, in turn. The problem changes by ever less from call to call, so that looking again may
-// become rarer, too. Where plans cost most, it is half as frequent.
+// become rarer, too. It is half as frequent where plans cost most, and where starts do: with many coordinates the way from one to
+// its maximum is long. But not where several maxima are known, or so many policies that looking takes its time.
 void explore(Solver& solver, const Problem& problem) {
-    const Index turn = solver.turn, cost = solver.work.planner.factors() ? 1 : 2;
+    const bool alone = solver.pool.size == 1 && solver.starts.pairs.size <= kFewPairs;
+    const bool costly = !solver.work.planner.factors() || (alone && solver.known.set.num_free >= kMany);
+    const Index turn = solver.turn, cost = costly ? 2 : 1;
     const Index pause = cost * (turn < kOften ? 1 : turn < kRarely ? 2 : 4);  // from start to start; policies in between
     if (turn % pause == 0) try_one_start(problem, solver.pool, solver.starts, turn / pause, solver.work);
     if (turn % pause == pause / 2) try_one_switch(problem, solver.pool, solver.starts, turn / pause, solver.work);

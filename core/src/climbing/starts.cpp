@@ -5,7 +5,6 @@ namespace vb {
 namespace {
 
 constexpr double kShares[kBetween] = {0.05, 0.5, 0.95};  // how far from the incumbent towards the best
-constexpr Index kFewPairs = 64;                  // up to this many neighbouring policies, all are tried
 
 // y = the point that far from the incumbent towards the best
 void find_between(const Pool& pool, const Starts& starts, double share, double* y) {

@@ -14,6 +14,7 @@ struct Starts {
 };
 
 inline constexpr Index kBetween = 3;
+inline constexpr Index kFewPairs = 64;  // up to this many neighbouring policies, all are tried
 
 // All of them: the most likely y, points between the incumbent and the best, the fixed ones; at most `most`.
 void try_starts(const Problem& problem, Pool& pool, const Starts& starts, const double* likely, Index most,
