@@ -3,6 +3,7 @@
 #include "climbing/block_program.hpp"
 #include "climbing/kkt.hpp"
 #include "climbing/objective.hpp"
+#include "linalg/product.hpp"
 
 namespace vb {
 
@@ -31,12 +32,12 @@ Pace pace_for(const Workspace& work) {
 bool step_on_face(const Point& at, Workspace& work) {
     const Index m = work.slope.size, count = at.num_active[0];
     ConstMatrix frame = qp_frame(work.qp, m), upper = qp_upper(work.qp, m);
-    const double* g = work.slope.data;
-    double *step = work.step.data, *found = work.rest.data;
+    double *step = work.step.data, *found = work.rest.data, *along = work.trial_y.data;
+    multiply_rows(frame, work.slope.data, along);
     fill(step, m, 0.0);
-    for (Index k = count; k < m; ++k) add_scaled(dot(frame[k], g, m), frame[k], m, step);
+    add_rows({frame[count], m - count, m}, along + count, step);
     for (Index k = count - 1; k >= 0; --k) {
-        double total = -dot(frame[k], g, m);
+        double total = -along[k];
         for (Index i = k + 1; i < count; ++i) total -= upper[k][i] * found[i];
         found[k] = total / upper[k][k];
         if (found[k] < 0.0) return false;

@@ -64,7 +64,7 @@ void admit(Pool& pool) {
     const double reached = objective_at(pool, scratch);
     for (Index k = 0; k < pool.size; ++k) {
         if (!same_point(pool, k, scratch)) continue;
-        if (reached > objective_at(pool, k)) copy_place(pool, scratch, k);
+        if (better(reached, objective_at(pool, k))) copy_place(pool, scratch, k);
         return;
     }
     if (pool.size < scratch) {

@@ -1,6 +1,7 @@
 #include "linalg/quadratic_run.hpp"
 
 #include "linalg/cholesky.hpp"
+#include "linalg/product.hpp"
 
 namespace vb {
 
@@ -119,16 +120,11 @@ void find_direction(Run& run, Index facet) {
     const Index n = run.n, count = run.count;
     const double* normal = run.program.facets.normal(facet);
     double *direction = run.work.direction.data, *step = run.work.normal_step.data, *r = run.work.r.data;
-    run.length = run.curvature = 0.0;
+    multiply_rows(run.frame, normal, direction);
+    run.curvature = dot(direction + count, direction + count, n - count);
+    run.length = run.curvature + dot(direction, direction, count);
     fill(step, n, 0.0);
-    for (Index j = 0; j < n; ++j) {
-        direction[j] = dot(run.frame[j], normal, n);
-        run.length += direction[j] * direction[j];
-    }
-    for (Index j = count; j < n; ++j) {
-        run.curvature += direction[j] * direction[j];
-        add_scaled(direction[j], run.frame[j], n, step);
-    }
+    add_rows({run.frame[count], n - count, n}, direction + count, step);
     for (Index k = count - 1; k >= 0; --k) {
         double total = direction[k];
         for (Index j = k + 1; j < count; ++j) total -= run.upper[k][j] * r[j];
