@@ -87,7 +87,8 @@ class ModelAgent(Agent):
         if state != self._decided or state < 0:
             if isinstance(state, str):
                 return self._act_by_name(state)
-            state = index("state", state, self.mdp.num_states)
+            if type(state) is not int or not 0 <= state < self.mdp.num_states:  # rarely
+                state = index("state", state, self.mdp.num_states)
             fading = self.counts if isinstance(self.counts, ForgettingCounts) else None
             if self._trigger.due(state) or (fading and fading.aged):
                 self._decide(state)

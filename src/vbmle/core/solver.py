@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vbmle.core.handle import Handle
-from vbmle.core.library import check, declare
+from vbmle.core.library import REFUSED, check, declare
 from vbmle.core.memory import Floats, Ints, floats, ints, view
 from vbmle.core.model import Model
 from vbmle.core.transition_counts import Counts
@@ -156,7 +156,8 @@ class Solver:
 
     def climb(self, objective: Objective) -> None:
         """Go up to local maxima from where it stands."""
-        check(_climb(self.handle, objective))
+        if (status := _climb(self.handle, objective)) >= REFUSED:
+            check(status)
 
     def search(self, objective: Objective) -> None:
         """Climb from everywhere."""
@@ -164,7 +165,8 @@ class Solver:
 
     def follow(self, objective: Objective) -> None:
         """Climb from the pool and from one start and one policy more."""
-        check(_follow(self.handle, objective))
+        if (status := _follow(self.handle, objective)) >= REFUSED:
+            check(status)
 
     def climb_from_few(self, objective: Objective) -> None:
         """Climb from where it stands, from the most likely theta and from the interior point."""
