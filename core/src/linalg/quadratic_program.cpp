@@ -141,7 +141,7 @@ void add_to_frame(Run& run) {
     const double head = direction[count] - length;  // the reflection's vector is (head, direction[count + 1:])
     const double scale = length * head != 0.0 ? -1.0 / (length * head) : 0.0;
     for (Index i = 0; i < n; ++i) w[i] = head * run.frame[count][i];
-    for (Index j = count + 1; j < n; ++j) add_scaled(direction[j], run.frame[j], n, w);
+    add_rows({run.frame[count] + n, n - count - 1, n}, direction + count + 1, w);
     add_scaled(-scale * head, w, n, run.frame[count]);
     for (Index j = count + 1; j < n; ++j) add_scaled(-scale * direction[j], w, n, run.frame[j]);
     for (Index i = 0; i < count; ++i) run.upper[i][count] = direction[i];

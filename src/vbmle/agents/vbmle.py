@@ -146,11 +146,12 @@ class VBMLE(ModelAgent):
 
     def _decide(self, state: int) -> None:
         objective = self._objective
-        objective.bias, objective.state = self._schedule.at(self.counts.remembered + 1), state
+        objective.bias = bias = self._schedule.at(self.counts.remembered + 1)
+        objective.state = state
         self._climb(objective)
         if self._certifies:
             self._bound = prove(self._solver, objective, self.counts)
-        if objective.bias == 0.0:  # no value entered the objective, so none was planned for
+        if bias == 0.0:  # no value entered the objective, so none was planned for
             self._solver.plan()
 
     def _outcome(self) -> Decision:
