@@ -38,17 +38,27 @@ bool begin(Run& run) {
     return true;
 }
 
-// The facet that is violated most among those remembered; -1 where none is.
+// The facet that is violated most among those remembered; -1 where none is. Four at a time.
 Index most_violated(const Run& run) {
+    const Facets& facets = run.program.facets;
     double worst = -run.tolerance;
     Index found = -1;
-    for (Index k = 0; k < run.num_guess; ++k) {
-        const Index facet = run.work.guess[k];
-        if (run.work.is_active[facet]) continue;
-        const double value = run.value(facet);
-        if (value < worst) {
-            worst = value;
-            found = facet;
+    for (Index k = 0; k < run.num_guess;) {
+        Index facet[4], count = 0;
+        for (; count < 4 && k < run.num_guess; ++k) {
+            if (!run.work.is_active[run.work.guess[k]]) facet[count++] = run.work.guess[k];
+        }
+        if (count == 0) break;
+        const double* rows[4];
+        double sums[4];
+        for (Index i = 0; i < 4; ++i) rows[i] = facets.normal(facet[i < count ? i : 0]);
+        multiply_four(rows, run.n, run.at.d, sums);
+        for (Index i = 0; i < count; ++i) {
+            const double value = run.program.slack[facet[i]] + sums[i];
+            if (value < worst) {
+                worst = value;
+                found = facet[i];
+            }
         }
     }
     return found;
