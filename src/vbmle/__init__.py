@@ -149,12 +149,13 @@ __version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> Any:
-    """Import the module that holds `name` and hand it out."""
+    """Import the module that holds `name` and hand it out; the next time it is there."""
     home = _HOME.get(name)
     if home is None:
         raise AttributeError(f"module 'vbmle' has no attribute {name!r}")
     module = import_module(home)
-    return module if home == f"vbmle.{name}" else getattr(module, name)
+    found = globals()[name] = module if home == f"vbmle.{name}" else getattr(module, name)
+    return found
 
 
 def __dir__() -> list[str]:
