@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import sys
 from functools import cache
 from importlib.util import find_spec
+
+UNIX = () if sys.platform == "win32" else ("uvloop",)
+"""What there is for Unix alone."""
 
 EXTRAS = {
     "gym": ("gymnasium",),
     "experiments": ("typer", "rich", "msgspec", "polars", "matplotlib", "gymnasium", "jinja2"),
     "cluster": ("distributed",),
-    "serve": ("starlette", "uvicorn", "httptools", "uvloop", "prometheus_client"),
+    "serve": ("starlette", "uvicorn", "httptools", "prometheus_client", *UNIX),
 }
 """The extras of pyproject.toml, each with the packages that its code imports."""
 

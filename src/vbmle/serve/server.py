@@ -20,13 +20,17 @@ from vbmle.experiments import InputError
 extras.require("serve")
 
 import uvicorn  # noqa: E402
-import uvloop  # noqa: E402
 from starlette.types import ASGIApp  # noqa: E402
 
 from vbmle.serve.application import application  # noqa: E402
 from vbmle.serve.event_log import DamagedLog  # noqa: E402
 from vbmle.serve.service import Service  # noqa: E402
 from vbmle.serve.solves import SNAPSHOT_EVERY  # noqa: E402
+
+if sys.platform == "win32":
+    new_event_loop = asyncio.new_event_loop
+else:
+    from uvloop import new_event_loop
 
 SWITCH_SECONDS = 0.0001
 """How long a solve may keep the interpreter to itself while a request waits; fifty times less than by default."""
@@ -61,7 +65,7 @@ def run(
             await service.close()
 
     try:
-        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        with asyncio.Runner(loop_factory=new_event_loop) as runner:
             runner.run(serve())
     except DamagedLog as error:
         raise InputError(str(error)) from error
