@@ -7,6 +7,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import tempfile
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -22,7 +23,7 @@ from vbmle.serve.clock import Clock
 from vbmle.serve.events import AnyEvent
 from vbmle.serve.learner import Learner
 from vbmle.serve.ledger import Ledger
-from vbmle.serve.npz import from_npz_bytes, npz_bytes
+from vbmle.serve.npz import from_npz_bytes
 from vbmle.serve.outcomes import Outcomes
 from vbmle.serve.service import Service
 
@@ -59,7 +60,17 @@ class Hands(Clock):
 
 
 DEPOT = depot()
-NPZ = npz_bytes(DEPOT.mdp.save)
+
+
+def saved(mdp: LinearMixtureMDP) -> bytes:
+    """The file that `save` writes, as a user would send it."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.npz"
+        mdp.save(path)
+        return path.read_bytes()
+
+
+NPZ = saved(DEPOT.mdp)
 
 
 def audit(folder: Path, name: str) -> Ledger:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from serving import Local, audit, happened, served
+from serving import Local, audit, happened, saved, served
 
 from vbmle import VBMLE, worlds
 from vbmle.experiments import catalogue
@@ -17,7 +17,6 @@ from vbmle.serve.event_log import INSERTED_AT_ONCE
 from vbmle.serve.events import SolveBegun
 from vbmle.serve.learner import Learner, agent_bytes
 from vbmle.serve.ledger import Ledger, encode_ledger
-from vbmle.serve.npz import npz_bytes
 from vbmle.serve.service import restore
 
 RIVER = worlds.riverswim(4)
@@ -34,7 +33,7 @@ def image(state: Ledger, learner: Learner) -> tuple[bytes, bytes, list[int]]:
 async def play(local: Local, steps: int, agent: str) -> list[dict[str, Any]]:
     """Decisions in a river, from wherever the log ends; each is learnt from before the next is asked for."""
     if "river" not in local.service.loops:
-        await local.ask("PUT", "/v1/models/river", content=npz_bytes(RIVER.mdp.save))
+        await local.ask("PUT", "/v1/models/river", content=saved(RIVER.mdp))
         made = await local.ask("PUT", "/v1/loops/river", {"model": "river", "agent": agent})
         assert made.status == 201, made.body
     loop, answers = local.service.loops["river"].ledger, []

@@ -4,11 +4,10 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from serving import DEPOT, NPZ, Local, counted, counts, served
+from serving import DEPOT, NPZ, Local, counted, counts, saved, served
 
 from vbmle import plan, recommended
 from vbmle.serve.learner import agent_bytes
-from vbmle.serve.npz import npz_bytes
 from vbmle.worlds import two_suspects
 
 
@@ -61,7 +60,7 @@ def test_a_loop_without_a_named_agent_has_the_recommended_one(tmp_path: Path):
         assert agent_bytes(local.service.loops["depot"].solves.learner.agent) == agent_bytes(agent)
         for body, status in (({}, 200), ({"agent": made.body["agent"]}, 200), ({"agent": "VBMLE"}, 409)):
             assert (await local.ask("PUT", "/v1/loops/depot", {"model": "depot", **body})).status == status
-        suspects = npz_bytes(two_suspects().mdp.save)
+        suspects = saved(two_suspects().mdp)
         await local.ask("PUT", "/v1/models/suspects", content=suspects)
         one_of_two = await local.ask("PUT", "/v1/loops/suspects", {"model": "suspects"})
         assert (one_of_two.status, one_of_two.body["agent"]) == (201, made.body["agent"])

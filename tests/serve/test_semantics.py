@@ -5,9 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from serving import NPZ, Hands, Local, counted, counts, served
+from serving import NPZ, Hands, Local, counted, counts, saved, served
 
-from vbmle.serve.npz import npz_bytes
 from vbmle.worlds import riverswim
 
 
@@ -221,7 +220,7 @@ def test_models_and_loops_can_be_put_again_but_not_otherwise(tmp_path: Path):
         put = [await local.ask("PUT", "/v1/models/depot", content=NPZ) for _ in range(2)]
         assert [answer.status for answer in put] == [201, 200]
         assert put[0].body == put[1].body
-        other = npz_bytes(riverswim(4).mdp.save)
+        other = saved(riverswim(4).mdp)
         assert (await local.ask("PUT", "/v1/models/depot", content=other)).status == 409
         body = {"model": "depot", "agent": "PSRL", "settings": {"seed": 1}}
         made = [await local.ask("PUT", "/v1/loops/a", body) for _ in range(2)]

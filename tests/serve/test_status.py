@@ -6,12 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from serving import Hands, Local, happened, served
+from serving import Hands, Local, happened, saved, served
 
 from vbmle import LinearMixtureMDP, World, plan
 from vbmle.serve.events import Observed
 from vbmle.serve.insight import DELTA
-from vbmle.serve.npz import npz_bytes
 
 STATES, ACTIONS, MODELS = ["new", "worn", "broken"], ["run", "repair"], ["gentle", "harsh"]
 EUROS = np.array([[100.0, 20.0], [80.0, 20.0], [0.0, -50.0]])
@@ -34,7 +33,7 @@ PUMP = pump()
 
 async def filled(local: Local, steps: int) -> dict[str, Any]:
     """A loop that has learnt from some steps, asked for by name, and its status once that is looked at."""
-    await local.ask("PUT", "/v1/models/pump", content=npz_bytes(PUMP.mdp.save))
+    await local.ask("PUT", "/v1/models/pump", content=saved(PUMP.mdp))
     await local.ask("PUT", "/v1/loops/pump", {"model": "pump", "agent": "VBMLE"})
     state = 0
     for number in range(steps):
@@ -109,7 +108,7 @@ def test_what_is_waited_for_is_named(tmp_path: Path):
 def test_an_impossible_outcome_follows_the_rule_of_the_agent(rule: str, tmp_path: Path):
     async def test(local: Local) -> tuple[list[int], float]:
         if "odd" not in local.service.loops:
-            await local.ask("PUT", "/v1/models/pump", content=npz_bytes(PUMP.mdp.save))
+            await local.ask("PUT", "/v1/models/pump", content=saved(PUMP.mdp))
             body = {"model": "pump", "agent": "VBMLE", "settings": {"on_impossible": rule}}
             assert (await local.ask("PUT", "/v1/loops/odd", body)).status == 201
             for number, following in enumerate(

@@ -210,9 +210,10 @@ def _name(decision: Decision | str) -> str:
 def _npz(model: Any) -> bytes:
     if isinstance(model, bytes):
         return model
-    from vbmle.serve.npz import npz_bytes
+    from vbmle.common.files import npz_of
+    from vbmle.model.model_file import arrays_of
 
-    return npz_bytes(model.save)
+    return npz_of(arrays_of(model))
 
 
 def _judged(status: int, answer: bytes) -> Any:

@@ -1,4 +1,4 @@
-"""Bytes of .npz files, by way of a temporary file: what is saved and loaded by path, sent and kept as bytes."""
+"""What is loaded by path, from bytes, by way of a temporary file; `common.files.npz_of` goes the other way."""
 
 from __future__ import annotations
 
@@ -8,14 +8,6 @@ from pathlib import Path
 from typing import TypeVar
 
 Loaded = TypeVar("Loaded")
-
-
-def npz_bytes(save: Callable[[Path], None]) -> bytes:
-    """What `save(path)` writes."""
-    with tempfile.TemporaryDirectory(prefix="vbmle-") as folder:
-        path = Path(folder) / "content.npz"
-        save(path)
-        return path.read_bytes()
 
 
 def from_npz_bytes(content: bytes, load: Callable[[Path], Loaded]) -> Loaded:
