@@ -8,8 +8,10 @@ import pytest
 from small_worlds import EXAMPLES
 
 import vbmle
+from vbmle.agents import informed_vbmle
 from vbmle.agents.information_ratio import PosteriorDraws, Score
 from vbmle.agents.informed_vbmle import InformedVBMLE, choose
+from vbmle.agents.triggers import Trigger
 from vbmle.planning.planner import expected_reward
 
 EXACT = 1e-9
@@ -103,16 +105,22 @@ def test_what_cannot_pay_for_itself_takes_no_part():
     )  # 0.08 against 0.128; squares would say 1
 
 
-def test_a_blind_policy_is_left_again_when_time_has_passed():
-    """Behind a closed door nothing is learnt: only time can bring the next decision, and it does."""
+def test_a_door_that_should_stay_closed_stays_closed():
     world = vbmle.worlds.queue(capacity=6, mix=[1.0, 0.0, 0.0])
-    agent = vbmle.recommended(world.mdp, seed=1)
-    history = vbmle.simulate(agent, world, 600, seed=2)
-    at = agent.decisions
-    blind = np.isin(history.actions[-200:], (0, 2))
-    assert blind.all()  # the door stays closed in a calm hour
-    vbmle.simulate(agent, world, 700, seed=3)
-    assert agent.decisions > at
+    history = vbmle.simulate(vbmle.recommended(world.mdp, seed=1), world, 600, seed=2)
+    assert np.isin(history.actions[-200:], (0, 2)).all()
+
+
+def test_it_decides_again_when_time_has_doubled_whatever_was_learnt(monkeypatch: pytest.MonkeyPatch):
+    class Never(Trigger):
+        def due(self, state: int = 0) -> bool:
+            return False
+
+    monkeypatch.setattr(informed_vbmle, "informed_trigger", lambda mdp, update: Never())
+    world = vbmle.worlds.queue(capacity=6)
+    agent = vbmle.recommended(world.mdp)
+    vbmle.simulate(agent, world, 100)
+    assert agent.decisions == 7  # after 1, 2, 4, 8, 16, 32 and 64 observations
 
 
 def test_draws_are_replaced_in_turn_and_only_after_observations():
