@@ -68,6 +68,25 @@ def test_regret_and_information_are_what_their_definitions_say(name: str):
     assert found.information == pytest.approx(visits @ information[rows], abs=EXACT / (1.0 - mdp.discount))
 
 
+@pytest.mark.parametrize("tilt", [0.0, 0.7, 1e9])
+def test_the_tilted_regret_is_what_its_definition_says(tilt: float):
+    world = EXAMPLES["hypercube, a cross-polytope"]
+    mdp, state = world.mdp, 1
+    draws, _ = drawn(world)
+    thetas = draws.snapshot()["thetas"]
+    policy = np.zeros(mdp.num_states, np.int64)
+    best = np.array([vbmle.plan(mdp, theta).V[state] for theta in thetas])
+    loss = best - [vbmle.evaluate(mdp, theta, policy)[state] for theta in thetas]
+    expected = loss[best.argmax()]  # in the limit the most valuable draw alone counts
+    if tilt < 1e9:
+        weights = np.exp(tilt * best)
+        expected = (weights * loss).sum() / weights.sum()
+    assert best.max() - np.sort(best)[-2] > 1e-6  # so that the limit is reached
+    assert draws.score(policy, state, tilt).regret == pytest.approx(
+        expected, abs=EXACT / (1.0 - mdp.discount)
+    )
+
+
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_a_plan_for_information_is_optimal_on_the_mean_model(name: str):
     mdp = EXAMPLES[name].mdp
@@ -105,10 +124,28 @@ def test_what_cannot_pay_for_itself_takes_no_part():
     )  # 0.08 against 0.128; squares would say 1
 
 
+def test_what_teaches_little_has_to_be_followed_for_longer():
+    stay = Score(0.0625, 0.0)
+    assert choose([stay, Score(2.0625, 0.5)], horizons=0.0) == 0  # two horizons to a nat: 2 * 2 > 60/16
+    assert choose([stay, Score(2.0625, 0.5)], horizons=64.0) == 1  # 2 * 2 = 64/16
+    assert choose([stay, Score(2.0625, 8.0)], horizons=0.0) == 1  # never less than one horizon: 2 <= 60/16
+    assert choose([stay, Score(4.0, 8.0)], horizons=0.0) == 0
+    assert choose([stay, Score(0.07, 0.0)], horizons=1e9) == 0  # loses more and teaches nothing
+
+
 def test_a_door_that_should_stay_closed_stays_closed():
     world = vbmle.worlds.queue(capacity=6, mix=[1.0, 0.0, 0.0])
     history = vbmle.simulate(vbmle.recommended(world.mdp, seed=1), world, 600, seed=2)
     assert np.isin(history.actions[-200:], (0, 2)).all()
+
+
+@pytest.mark.parametrize(
+    "seed", [13, 50, 109, 112]
+)  # with these, the first few starts all end on the left bank
+def test_no_seed_leaves_it_on_the_left_bank(seed: int):
+    world = vbmle.worlds.riverswim(length=12, features="mixture")
+    history = vbmle.simulate(vbmle.recommended(world.mdp, seed=seed), world, 60, seed=1)
+    assert (history.actions[:20] == 1).all()
 
 
 def test_it_decides_again_when_time_has_doubled_whatever_was_learnt(monkeypatch: pytest.MonkeyPatch):
@@ -174,11 +211,16 @@ def test_vbmle_as_published_does_care():
     assert not np.array_equal(runs[0].actions, runs[1].actions)
 
 
-def test_recommended_is_the_informed_vbmle_as_it_comes():
+def test_recommended_is_the_informed_vbmle_by_default():
     mdp = vbmle.worlds.riverswim().mdp
     agent = vbmle.recommended(mdp, seed=9)
     assert type(agent) is InformedVBMLE
     assert agent.settings == InformedVBMLE(mdp, seed=9).settings
+
+
+def test_a_bias_that_is_negative_is_refused():
+    with pytest.raises(ValueError, match="feel_good is -1"):
+        InformedVBMLE(vbmle.worlds.riverswim().mdp, feel_good=-1.0)
 
 
 def test_no_multiples_are_refused():

@@ -6,8 +6,10 @@ With draws theta_1 .. theta_M and the model of their mean, which is their mean m
     D(pi)   = mean_m [ V*_m(s) - V^pi_m(s) ]                        expected regret, from the current state s
     G(pi)   = sum_x w^pi(x) I(x, pi(x))                             discounted information under the mean model
 
-and the information ratio is D^2 / G (Russo and Van Roy 2014), or D^3 / G (the generalised ratio of Lattimore and Gyorgy
-2021, with the exponent of games in which good play may teach nothing). Neither changes its order when rewards are
+where the mean of D may be tilted towards draws that promise much, by weights proportional to exp(tilt V*_m(s)): the
+expected regret under the posterior of feel-good Thompson sampling (Zhang 2022; `vbmle.agents.feel_good`). The
+information ratio is D^2 / G (Russo and Van Roy 2014), or D^3 / G (the generalised ratio of Lattimore and Gyorgy 2021,
+with the exponent of games in which good play may teach nothing). Neither changes its order when rewards are
 multiplied by a constant. V* of a draw is found once, when it is drawn, and V^pi once for each policy and draw.
 """
 
@@ -128,10 +130,11 @@ class PosteriorDraws:
         apart = self._entropy.mean(axis=0) - mean.p * np.log(np.maximum(mean.p, 1e-300))
         self._information = np.maximum(np.add.reduceat(apart, self._mdp.transitions.indptr[:-1]), 0.0)
 
-    def score(self, policy: Ints, state: int) -> Score:
-        """D and G of a policy, from a state."""
+    def score(self, policy: Ints, state: int, tilt: float = 0.0) -> Score:
+        """D and G of a policy, from a state; D by weights proportional to exp(tilt V*)."""
         best = self._best[:, state]
-        regret = float(np.mean(best - self._values(policy)[:, state]))
+        weights = np.exp(tilt * (best - best.max()))
+        regret = float(weights @ (best - self._values(policy)[:, state]) / weights.sum())
         if regret <= NEGLIGIBLE_REGRET * float(np.abs(best).max()):
             regret = 0.0
         return Score(regret, self._taught(policy, state))

@@ -6,23 +6,33 @@ choice differs from world to world. Here several biases propose, the k-th by
     theta_k = argmax over P of  sum_{i<t} log p_theta(s_{i+1}|s_i,a_i) - ridge/2 |theta|^2
                                 + c_k log(1 + t) V*(s_t; theta) / r
 
-with c_k in 0, 0.1, 0.3, 1, 3 and r the range of the reward, so that nothing changes when rewards are multiplied by a
+with c_k in 0, 0.1, 0.5, 2, 10 and r the range of the reward, so that nothing changes when rewards are multiplied by a
 constant. Of the distinct policies pi*(theta_k) the one with the least information ratio D^3/G is played
-(`vbmle.agents.information_ratio`): the cube of the regret that the posterior expects of it, over what it would teach;
-but only among those whose exploration can pay. With D_0 the least expected regret of all proposals, following pi for a
-horizon H = 1/(1 - gamma) costs H (D(pi) - D_0) more than that one, and nothing that it teaches can save more than
-N D_0 in the next N steps. So pi takes part while
+(`vbmle.agents.information_ratio`): the cube of the regret that is expected of it, over what it would teach. Regret is
+expected under the posterior biased by value, with the density
 
-    H (D(pi) - D_0) <= N D_0,        N = max(60 H, t).
+    p(theta | counts) exp(b V*(s_t; theta) / r),        b = 0.4,
 
-Each bias has a solver that goes on from its last theta; they take turns in looking for other basins.
+so that the judge leans the same way as the proposers: while models that promise much are still likely, the policies
+that suit them get the benefit of the doubt, and once the data have decided the bias is gone.
+
+Only policies whose exploration can pay take part. With D_0 the least expected regret of all proposals, nothing that pi
+teaches can save more than N D_0 in the next N steps. To learn one nat with pi takes 1/G horizons H = 1/(1 - gamma),
+each of which costs H (D(pi) - D_0) more than the proposal of least regret. So pi takes part while
+
+    max(1, 1/G(pi)) H (D(pi) - D_0) <= N D_0,        N = max(60 H, t).
+
+Each bias has a solver that goes on from its last theta; they take turns in looking for other basins. In models with few
+parameters the boldest begins with a search of all starts: where no likely policy shows anything, as on the left bank of
+a river, whether anything is ever learnt hangs on that one answer.
 
 This agent is ours: no paper has it, and no regret bound is known for it. The bias log(1 + t) is that of tabular RBMLE;
 the ratio is that of Lattimore and Gyorgy (2021), over stationary policies as in Hao and Lattimore (2022), with
-information about theta in place of information about the optimum. What it has by construction: where all biases
-propose one policy, that is played; a proposal that all draws agree is optimal is never passed over for one that loses;
-a horizon of exploration is expected to cost no more than the proposal of least regret would lose in as long again as
-the agent has run (in 60 horizons at first); and while D_0 stays away from 0, no proposal is left out for good.
+information about theta in place of information about the optimum; the biased posterior is that of feel-good Thompson
+sampling (Zhang 2022). What it has by construction: where all biases propose one policy, that is played; a proposal
+that all draws agree is optimal is never passed over for one that loses; to learn a nat is expected to cost no more than
+the proposal of least regret would lose in as long again as the agent has run (in 60 horizons at first); and while D_0
+stays away from 0, no proposal that teaches anything is left out for good.
 
 By default it decides anew when the information about what was observed has grown by a tenth, or when time has doubled,
 and keeps to its policy in between: an exploration that is begun is carried through, and a step costs little more than
@@ -60,8 +70,9 @@ from vbmle.estimation.change_point import Restart
 from vbmle.estimation.forgetting import Forget
 from vbmle.estimation.maximiser import make_objective
 from vbmle.model.mdp import LinearMixtureMDP
+from vbmle.planning.planner import uses_factors
 
-MULTIPLES = (0.0, 0.1, 0.3, 1.0, 3.0)
+MULTIPLES = (0.0, 0.1, 0.5, 2.0, 10.0)
 """Of log(1 + t): the biases that propose."""
 
 EXPONENT = 3.0
@@ -69,6 +80,9 @@ EXPONENT = 3.0
 
 PATIENCE = 60.0
 """Horizons 1/(1 - gamma) within which an exploration must be able to pay, until the agent has run for longer."""
+
+MOST_SEARCHED = 16
+"""Parameters up to which the boldest proposer begins with a search of all starts; with 60 that takes a second."""
 
 
 class Proposers:
@@ -99,9 +113,12 @@ class InformedVBMLE(ModelAgent):
     ----------
     mdp : LinearMixtureMDP
         What is known. The agent never sees the hidden theta.
-    multiples : sequence of float, default (0.0, 0.1, 0.3, 1.0, 3.0)
+    multiples : sequence of float, default (0.0, 0.1, 0.5, 2.0, 10.0)
         The biases that propose, as multiples of log(1 + t) per range of the reward; each at least 0, and 0 is maximum
         likelihood.
+    feel_good : float, default 0.4
+        The weight of the value of the current state in the posterior that regret is expected under, in nats per range
+        of the reward; at least 0. 0 is the posterior alone.
     update : {"every-step", "tenth", "doubling"}, default "tenth"
         When to decide again: at every step, or when the information about what was observed has grown by a tenth, or
         has doubled, or else when time has doubled; in between the policy in force is played.
@@ -109,7 +126,7 @@ class InformedVBMLE(ModelAgent):
         Draws from the posterior to judge by; at least 1. With few, chance decides between policies that are much alike.
     fresh : int, default 4
         How many of them are replaced for each observation, as far as there was anything to judge; at least 1.
-    thinning : int, default 10
+    thinning : int, default 3
         Steps of the chain per free coordinate between two draws; at least 1.
     seed : int, default 0
         Seeds everything that the agent draws for itself: the draws from the posterior and
@@ -133,7 +150,7 @@ class InformedVBMLE(ModelAgent):
     >>> world = vbmle.worlds.riverswim(features="mixture")
     >>> agent = vbmle.InformedVBMLE(world.mdp)
     >>> history = vbmle.simulate(agent, world, horizon=20)
-    >>> agent.multiple in (0.0, 0.1, 0.3, 1.0, 3.0), agent.last.converged
+    >>> agent.multiple in (0.0, 0.1, 0.5, 2.0, 10.0), agent.last.converged
     (True, True)
     """
 
@@ -144,10 +161,11 @@ class InformedVBMLE(ModelAgent):
         self,
         mdp: LinearMixtureMDP,
         multiples: Sequence[float] = MULTIPLES,
+        feel_good: float = 0.4,
         update: Annotated[str, Among(INFORMED_UPDATES)] = "tenth",
         draws: int = 32,
         fresh: int = 4,
-        thinning: int = 10,
+        thinning: int = 3,
         seed: int = 0,
         on_impossible: OnImpossible = "raise",
         forget: Forget = None,
@@ -160,6 +178,7 @@ class InformedVBMLE(ModelAgent):
         super().__init__(
             mdp,
             multiples=weights,
+            feel_good=non_negative("feel_good", feel_good),
             update=one_of("update", update, INFORMED_UPDATES),
             draws=at_most("draws", draws, MOST_DRAWS),
             fresh=positive_integer("fresh", fresh),
@@ -173,6 +192,7 @@ class InformedVBMLE(ModelAgent):
         self._draws = PosteriorDraws(self.counts, draws, fresh, thinning, seed)
         self._objective = make_objective(self.counts, ridge=1.0)
         self._range = reward_range(mdp)
+        self._boldest = int(np.argmax(weights)) if is_small(mdp) else -1
         self._chosen = 0
         self._trigger = OrTimeDoubled(informed_trigger(mdp, update), self.counts)
 
@@ -200,18 +220,28 @@ class InformedVBMLE(ModelAgent):
         proposed: dict[bytes, int] = {}
         for k, multiple in enumerate(self.settings["multiples"]):
             objective.bias = multiple * weight
-            searches = self.decisions == 0 or self.decisions % len(solvers) == k
-            (solvers[k].follow if searches and multiple > 0.0 else solvers[k].climb)(objective)
+            self._solve(k)
             if objective.bias == 0.0:  # no value entered the objective, so none was planned for
                 solvers[k].plan()
             proposed.setdefault(solvers[k].policy.tobytes(), k)
         distinct = list(proposed.values())
         if len(distinct) > 1:
             self._draws.refresh()
-            scores = [self._draws.score(solvers[k].policy, state) for k in distinct]
+            tilt = self.settings["feel_good"] / self._range
+            scores = [self._draws.score(solvers[k].policy, state, tilt) for k in distinct]
             self._chosen = distinct[choose(scores, self.counts.total * (1.0 - self.mdp.discount))]
         else:
             self._chosen = distinct[0]
+
+    def _solve(self, k: int) -> None:
+        """What the k-th bias proposes, from several starts at first and in its turn, else from its last theta."""
+        solver, objective = self._proposers.solvers[k], self._objective
+        if self.decisions == 0 and k == self._boldest:
+            solver.search(objective)
+        elif self.decisions == 0 or self.decisions % len(self._proposers.solvers) == k:
+            solver.follow(objective)
+        else:
+            solver.climb(objective)
 
     def _outcome(self) -> Decision:
         solver = self._proposers.solvers[self._chosen]
@@ -221,9 +251,22 @@ class InformedVBMLE(ModelAgent):
 def choose(scores: Sequence[Score], horizons: float) -> int:
     """Which has the least information ratio of those that can pay, after so many horizons of 1/(1 - gamma) steps."""
     least = min(score.regret for score in scores)
-    most = least * (1.0 + max(PATIENCE, horizons))
-    paying = [i for i, score in enumerate(scores) if score.regret <= most]
+    saved = least * max(PATIENCE, horizons)
+    paying = [i for i, score in enumerate(scores) if _price(score, least) <= saved]
     return min(paying, key=lambda i: scores[i].order(EXPONENT))
+
+
+def _price(score: Score, least: float) -> float:
+    """What it costs to learn a nat with a policy, or to follow it for a horizon if that teaches more, per horizon."""
+    if score.regret == least:
+        return 0.0
+    taught = min(1.0, score.information)
+    return (score.regret - least) / taught if taught > 0.0 else math.inf
+
+
+def is_small(mdp: LinearMixtureMDP) -> bool:
+    """Whether a search of all starts costs no more than a few dozen steps."""
+    return mdp.dimension <= MOST_SEARCHED and uses_factors(mdp)
 
 
 def reward_range(mdp: LinearMixtureMDP) -> float:
