@@ -88,6 +88,17 @@ def test_the_tilted_regret_is_what_its_definition_says(tilt: float):
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
+def test_a_tilt_changes_the_regret_by_no_more_than_values_differ(name: str):
+    mdp, state, tilt = EXAMPLES[name].mdp, 0, 0.4
+    draws, _ = drawn(EXAMPLES[name])
+    best = draws.snapshot()["best"][:, state]
+    most = math.exp(tilt * np.ptp(best))
+    policy = np.random.default_rng(4).integers(mdp.num_actions, size=mdp.num_states)
+    neutral, tilted = (draws.score(policy, state, by).regret for by in (0.0, tilt))
+    assert neutral / most - EXACT <= tilted <= neutral * most + EXACT
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
 def test_a_plan_for_information_is_optimal_on_the_mean_model(name: str):
     mdp = EXAMPLES[name].mdp
     draws, _ = drawn(EXAMPLES[name])
@@ -158,6 +169,18 @@ def test_it_decides_again_when_time_has_doubled_whatever_was_learnt(monkeypatch:
     agent = vbmle.recommended(world.mdp)
     vbmle.simulate(agent, world, 100)
     assert agent.decisions == 7  # after 1, 2, 4, 8, 16, 32 and 64 observations
+
+
+@pytest.mark.parametrize("steps", [100, 1000])
+@pytest.mark.parametrize("name", ["hypercube", "pricing"])
+def test_decisions_are_as_few_as_promised(name: str, steps: int):
+    world = {"hypercube": vbmle.worlds.hypercube(4), "pricing": vbmle.worlds.pricing(5, 2)}[name]
+    agent = vbmle.recommended(world.mdp)
+    vbmle.simulate(agent, world, steps, seed=2)
+    mdp, d = world.mdp, world.mdp.dimension
+    squared = max(float((dense(mdp, unit) ** 2).max()) for unit in np.eye(d)) * d  # bounds |phi|^2
+    growth = d * math.log1p(steps * squared / d)
+    assert 5 < agent.decisions <= 1.0 + growth / math.log(1.1) + math.log2(steps)
 
 
 def test_draws_are_replaced_in_turn_and_only_after_observations():
