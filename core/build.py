@@ -35,12 +35,9 @@ LANGUAGE = ("-std=c++20", "-fno-exceptions", "-fno-rtti", "-fno-threadsafe-stati
 WARNINGS = ("-Wall", "-Wextra", "-Wno-psabi")
 STRICT = "-Werror"
 OPTIMISED = ("-O3",)
-# A multiplication and an addition may become one instruction. NaN, infinity and traps keep their meaning.
-ARITHMETIC = ("-ffp-contract=fast", "-fno-math-errno")
-# Long sums may be taken in any order, which is what lets them use vector units ...
-FREE_SUMS = ("-fassociative-math", "-fno-signed-zeros", "-fno-trapping-math")
-# ... except in these files, named from core/src on.
-ORDERED_SUMS: tuple[str, ...] = ()
+# What is written is what is computed, by every compiler: nothing is reordered, and nothing becomes one instruction that
+# is not written so (core/src/common/lanes.hpp says where it is). Only flags that nobody reads are let go.
+ARITHMETIC = ("-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math")
 SANITIZERS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 
 # What to install where there is no compiler.
@@ -210,10 +207,8 @@ def objects(compiler: Compiler, variant: Variant) -> list[Object]:
     base = (*compiler.compile, *given, *LANGUAGE, *WARNINGS, *ARITHMETIC, *shared, *variant.flags)
     found = []
     for source in sources():
-        name = source.relative_to(SOURCES)
-        sums = () if name.as_posix() in ORDERED_SUMS else FREE_SUMS
-        path = (OBJECTS / variant.name / name).with_suffix(".o")
-        command = (*base, *sums, f"-I{HERE / 'include'}", f"-I{SOURCES}", "-c", str(source))
+        path = (OBJECTS / variant.name / source.relative_to(SOURCES)).with_suffix(".o")
+        command = (*base, f"-I{HERE / 'include'}", f"-I{SOURCES}", "-c", str(source))
         found.append(Object(source, path, command))
     return found
 

@@ -98,17 +98,15 @@ struct Derivatives {
 
 // After moving weight x. The slope is minus infinity where something observed would have no probability left.
 Derivatives derivatives(const Along& along, const ConcaveBoundWork& work, double x) {
-    double first = along.constant - along.square * x, second = along.square;
+    const Index n = work.counts.size;
+    const auto value = [&](Index k) { return fused(x, work.change[k], work.q[k]); };
+    const auto relative = [&](Index k) { return work.change[k] / value(k); };
     std::uint64_t odd = 0;
-    for (Index k = 0; k < work.counts.size; ++k) {
-        const double value = work.q[k] + x * work.change[k];
-        const double relative = work.change[k] / value;
-        odd |= oddness(value);
-        first += work.counts[k] * relative;
-        second += work.counts[k] * relative * relative;
-    }
+    for (Index k = 0; k < n; ++k) odd |= oddness(value(k));
     if (is_odd(odd)) return {-kInfinity, 1.0};
-    return {first, second};
+    const double first = lane_sum(n, [&](Index k) { return work.counts[k] * relative(k); });
+    const double second = lane_sum(n, [&](Index k) { return work.counts[k] * relative(k) * relative(k); });
+    return {along.constant - along.square * x + first, along.square + second};
 }
 
 // How much weight to move, at most `most`: Newton's method within a bracket.

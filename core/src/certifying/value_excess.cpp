@@ -43,7 +43,7 @@ void defects_of(const Model& model, Index s, Index pair, ValueExcessWork& work, 
     for (Index i = model.pair_begin[pair]; i < model.pair_begin[pair + 1]; ++i) {
         const double *p = work.p.data + i * lanes, *gain = work.gain.data + i * lanes;
         for (Index v = 0; v < lanes; ++v) {
-            for (Index u = 0; u < lanes; ++u) defect[v * lanes + u] += p[v] * gain[u];
+            for (Index u = 0; u < lanes; ++u) defect[v * lanes + u] = fused(p[v], gain[u], defect[v * lanes + u]);
         }
     }
     for (Index v = 0; v < lanes; ++v) {
@@ -65,7 +65,7 @@ void look_ahead(const Model& model, ValueExcessWork& work, Lanes lanes) {
         for (Index i = model.pair_begin[pair]; i < model.pair_begin[pair + 1]; ++i) {
             const double c = 0.5 * model.discount * work.c[model.successor[i]];
             const double* p = work.p.data + i * lanes;
-            for (Index v = 0; v < lanes; ++v) ahead[v] += c * p[v];
+            for (Index v = 0; v < lanes; ++v) ahead[v] = fused(c, p[v], ahead[v]);
         }
     }
 }

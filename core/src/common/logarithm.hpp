@@ -34,15 +34,15 @@ inline double log_ordinary(double x) {
     const double f = std::bit_cast<double>((bits & fraction) + root_half) - 1.0;
     const double s = f / (2.0 + f), z = s * s;
     double R = 1.479819860511658591e-01;
-    R = R * z + 1.531383769920937332e-01;
-    R = R * z + 1.818357216161805012e-01;
-    R = R * z + 2.222219843214978396e-01;
-    R = R * z + 2.857142874366239149e-01;
-    R = R * z + 3.999999999940941908e-01;
-    R = R * z + 6.666666666666735130e-01;
+    R = fused(R, z, 1.531383769920937332e-01);
+    R = fused(R, z, 1.818357216161805012e-01);
+    R = fused(R, z, 2.222219843214978396e-01);
+    R = fused(R, z, 2.857142874366239149e-01);
+    R = fused(R, z, 3.999999999940941908e-01);
+    R = fused(R, z, 6.666666666666735130e-01);
     const double half = 0.5 * f * f;
-    const double small = s * (half + R * z) + k * 1.90821492927058770002e-10;  // the low part of log 2
-    return k * 6.93147180369123816490e-01 + (f - (half - small));
+    const double small = fused(s, fused(R, z, half), k * 1.90821492927058770002e-10);  // the low part of log 2
+    return fused(k, 6.93147180369123816490e-01, f - (half - small));
 }
 
 // log of any x, by the C library where x is not ordinary

@@ -3,7 +3,7 @@
 #include "linalg/lu.hpp"
 
 #include "common/numbers.hpp"
-#include "linalg/lanes.hpp"
+#include "common/lanes.hpp"
 #include "linalg/product.hpp"
 
 namespace vb {
@@ -52,7 +52,7 @@ struct Pivots {
         for (Index k = 0; k < Width * kLanes; ++k) {
             if (k == count) break;
             const double value = row.x[k / kLanes][k % kLanes];
-            for (Index w = k / kLanes; w < Width; ++w) row.x[w] -= value * scaled[k].x[w];
+            for (Index w = k / kLanes; w < Width; ++w) row.x[w] = fused(-value, scaled[k].x[w], row.x[w]);
         }
     }
 };

@@ -1,7 +1,7 @@
 #include "linalg/product.hpp"
 
 #include "common/numbers.hpp"
-#include "linalg/lanes.hpp"
+#include "common/lanes.hpp"
 
 namespace vb {
 
@@ -37,8 +37,8 @@ void subtract_tile(Part<double> C, Part<const double> A, const Strip& strip) {
         const Lanes one = load(strip.entries + k * kTileCols), two = load(strip.entries + k * kTileCols + kLanes);
         for (Index i = 0; i < Rows; ++i) {
             const double factor = A[i][k];
-            left[i] += factor * one;
-            right[i] += factor * two;
+            left[i] = fused(factor, one, left[i]);
+            right[i] = fused(factor, two, right[i]);
         }
     }
     for (Index i = 0; i < Rows; ++i) {
@@ -105,8 +105,8 @@ void add_transposed_tile(ConstMatrix A, ConstMatrix B, Index i, Index j, Matrix 
         const Lanes one = load(B[k] + j), two = load(B[k] + j + kLanes);
         VB_UNROLL
         for (Index r = 0; r < kTileRows; ++r) {
-            left[r] += factor[r] * one;
-            right[r] += factor[r] * two;
+            left[r] = fused(factor[r], one, left[r]);
+            right[r] = fused(factor[r], two, right[r]);
         }
     }
     const Index rows = C.rows - i < kTileRows ? C.rows - i : kTileRows;
@@ -134,17 +134,17 @@ void multiply_four(const double* const* rows, Index cols, const double* v, doubl
     Index j = 0;
     for (; j + kLanes <= cols; j += kLanes) {
         const Lanes factor = load(v + j);
-        one += load(rows[0] + j) * factor;
-        two += load(rows[1] + j) * factor;
-        three += load(rows[2] + j) * factor;
-        four += load(rows[3] + j) * factor;
+        one = fused(load(rows[0] + j), factor, one);
+        two = fused(load(rows[1] + j), factor, two);
+        three = fused(load(rows[2] + j), factor, three);
+        four = fused(load(rows[3] + j), factor, four);
     }
     out[0] = sum(one);
     out[1] = sum(two);
     out[2] = sum(three);
     out[3] = sum(four);
     for (; j < cols; ++j) {
-        for (Index i = 0; i < 4; ++i) out[i] += rows[i][j] * v[j];
+        for (Index i = 0; i < 4; ++i) out[i] = fused(rows[i][j], v[j], out[i]);
     }
 }
 
@@ -152,10 +152,10 @@ double long_dot(const double* x, const double* y, Index n) {
     Lanes one = {}, two = {}, three = {}, four = {};
     Index j = 0;
     for (; j + 4 * kLanes <= n; j += 4 * kLanes) {
-        one += load(x + j) * load(y + j);
-        two += load(x + j + kLanes) * load(y + j + kLanes);
-        three += load(x + j + 2 * kLanes) * load(y + j + 2 * kLanes);
-        four += load(x + j + 3 * kLanes) * load(y + j + 3 * kLanes);
+        one = fused(load(x + j), load(y + j), one);
+        two = fused(load(x + j + kLanes), load(y + j + kLanes), two);
+        three = fused(load(x + j + 2 * kLanes), load(y + j + 2 * kLanes), three);
+        four = fused(load(x + j + 3 * kLanes), load(y + j + 3 * kLanes), four);
     }
     return sum((one + two) + (three + four)) + dot(x + j, y + j, n - j);
 }
@@ -186,7 +186,7 @@ void add_rows(ConstMatrix M, const double* scale, double* out) {
     for (; i + 4 <= M.rows; i += 4) {  // out is read and written once for four rows
         const double *one = M[i], *two = M[i + 1], *three = M[i + 2], *four = M[i + 3];
         const double a = scale[i], b = scale[i + 1], c = scale[i + 2], d = scale[i + 3];
-        for (Index j = 0; j < M.cols; ++j) out[j] += (a * one[j] + b * two[j]) + (c * three[j] + d * four[j]);
+        for (Index j = 0; j < M.cols; ++j) out[j] = fused(a, one[j], b * two[j]) + fused(c, three[j], fused(d, four[j], out[j]));
     }
     for (; i < M.rows; ++i) add_scaled(scale[i], M[i], M.cols, out);
 }

@@ -22,7 +22,7 @@ struct Features {
     double along(Index i, const double* v) const {
         if (is_dense()) return dot(dense + i * dimension, v, dimension);
         double total = 0.0;
-        for (Index k = begin[i]; k < begin[i + 1]; ++k) total += weight[k] * v[coordinate[k]];
+        for (Index k = begin[i]; k < begin[i + 1]; ++k) total = fused(weight[k], v[coordinate[k]], total);
         return total;
     }
 
@@ -32,7 +32,7 @@ struct Features {
             add_scaled(scale, dense + i * dimension, dimension, out);
             return;
         }
-        for (Index k = begin[i]; k < begin[i + 1]; ++k) out[coordinate[k]] += scale * weight[k];
+        for (Index k = begin[i]; k < begin[i + 1]; ++k) out[coordinate[k]] = fused(scale, weight[k], out[coordinate[k]]);
     }
 };
 

@@ -1,6 +1,6 @@
 #include "planning/chain.hpp"
 
-#include "linalg/lanes.hpp"
+#include "common/lanes.hpp"
 
 namespace vb {
 
@@ -132,7 +132,7 @@ static_assert(kTogether == kLanes);
 Lanes row_of_columns(const Chain& chain, Index s, const double* gain, const double* X) {
     Lanes total = load(gain + s * kTogether);
     for (Index i = chain.begin[s]; i < chain.end[s]; ++i) {
-        total += chain.weight[i] * load(X + Index{chain.successor[i]} * kTogether);
+        total = fused(chain.weight[i], load(X + Index{chain.successor[i]} * kTogether), total);
     }
     return total;
 }

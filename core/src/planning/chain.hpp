@@ -13,14 +13,14 @@ inline double sum_of_products(const double* weight, const std::int32_t* where, I
     double one = 0.0, two = 0.0;
     Index i = begin;
     for (; i + 4 <= end; i += 4) {
-        one += weight[i] * V[where[i]];
-        two += weight[i + 1] * V[where[i + 1]];
-        one += weight[i + 2] * V[where[i + 2]];
-        two += weight[i + 3] * V[where[i + 3]];
+        one = fused(weight[i], V[where[i]], one);
+        two = fused(weight[i + 1], V[where[i + 1]], two);
+        one = fused(weight[i + 2], V[where[i + 2]], one);
+        two = fused(weight[i + 3], V[where[i + 3]], two);
         __asm__("" : "+r"(i));  // keeps the compiler from gathering
     }
     for (; i < end; ++i) {
-        one += weight[i] * V[where[i]];
+        one = fused(weight[i], V[where[i]], one);
         __asm__("" : "+r"(i));
     }
     return one + two;
@@ -53,7 +53,7 @@ struct Chain {
             add_scaled(discount * value, full_row(s), num_states, out);
             return;
         }
-        for (Index i = begin[s]; i < end[s]; ++i) out[successor[i]] += weight[i] * value;
+        for (Index i = begin[s]; i < end[s]; ++i) out[successor[i]] = fused(weight[i], value, out[successor[i]]);
     }
 
     // gamma P_pi(s|s)

@@ -15,16 +15,13 @@ namespace {
 
 // w f for w, with the f that makes r sum to 0: r = f r + (1 - f) e. Returns |r|_1.
 double scale_visits(Index states, Index state, double* rest, double* w) {
-    double total = 0.0, size = 0.0;
-    for (Index s = 0; s < states; ++s) total += rest[s];
-    const double factor = 1.0 / (1.0 - total);
+    const double total = lane_sum(states, [&](Index s) { return rest[s]; }), factor = 1.0 / (1.0 - total);
     for (Index s = 0; s < states; ++s) {
         w[s] *= factor;
         rest[s] *= factor;
     }
     rest[state] += 1.0 - factor;
-    for (Index s = 0; s < states; ++s) size += fabs(rest[s]);
-    return size;
+    return lane_sum(states, [&](Index s) { return fabs(rest[s]); });
 }
 
 // r = e_state - w + gamma P_pi' w

@@ -111,13 +111,13 @@ void find_residual(const SlowChain& slow, const double* b, const double* x, doub
 }  // namespace
 
 double residual_size(Side side, const double* residual, Index n) {
-    double low = kInfinity, high = -kInfinity, total = 0.0;
+    if (side == Side::visits) return lane_sum(n, [&](Index i) { return vb::fabs(residual[i]); });
+    double low = kInfinity, high = -kInfinity;
     for (Index i = 0; i < n; ++i) {
         low = smaller(low, residual[i]);
         high = larger(high, residual[i]);
-        total += vb::fabs(residual[i]);
     }
-    return side == Side::values ? high - low : total;
+    return high - low;
 }
 
 bool solve_slow_chain(const Chain& chain, Side side, const double* b, double* x, double enough, Matrix spare) {

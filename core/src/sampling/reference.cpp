@@ -20,13 +20,8 @@ void add_curvature(const Columns& columns, const double* rate, ReferenceWork& wo
     double* scaled = work.scaled.data;
     for (Index j = 0; j < columns.count; ++j) {
         const double* column = columns[j];
-        double slope = 0.0;
-        for (Index i = 0; i < n; ++i) {
-            const double value = scale[i] * column[i];
-            slope += value;
-            scaled[i] = value * rate[i];
-        }
-        work.gradient[j] += slope;
+        work.gradient[j] += dot(scale, column, n);
+        for (Index i = 0; i < n; ++i) scaled[i] = scale[i] * column[i] * rate[i];
         for (Index k = 0; k <= j; ++k) M[j][k] += dot(scaled, columns[k], n);
     }
 }

@@ -39,16 +39,13 @@ bool newton(const Bracket& bracket, double sign, double& next) {
 }  // namespace
 
 Excess excess(const Line& line, double t, double level) {
-    double total = -level, slope = 0.0;
+    const auto part = [&](Index k) { return fused(t, line.ratio[k], 1.0); };
     std::uint64_t odd = 0;
-    for (Index k = 0; k < line.count; ++k) {
-        const double part = 1.0 + t * line.ratio[k];
-        odd |= oddness(part);
-        total += line.weight[k] * log_ordinary(part);
-        slope += line.weight[k] * line.ratio[k] / part;
-    }
+    for (Index k = 0; k < line.count; ++k) odd |= oddness(part(k));
     if (is_odd(odd)) return {-kInfinity, -kInfinity};
-    return {total, slope};
+    const double total = lane_sum(line.count, [&](Index k) { return line.weight[k] * log_ordinary(part(k)); });
+    const double slope = lane_sum(line.count, [&](Index k) { return line.weight[k] * line.ratio[k] / part(k); });
+    return {total - level, slope};
 }
 
 double crossing(const Line& line, double level, double sign, double bound) {
