@@ -18,7 +18,7 @@ DAMAGED := 20
 CHECKED := src tests docs core chain hatch_build.py
 
 .DEFAULT_GOAL := help
-.PHONY: help paper compare study league outside peers test lint format docs bench soak torture sbom core wheel sanitize clean
+.PHONY: help paper compare study league outside peers test lint format docs bench soak torture sbom core wheel sanitize sanitized clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
@@ -37,9 +37,9 @@ $(RUNS): requirements-paper.lock requirements-compiler.lock pyproject.toml hatch
 	$(PY) -m pip install -q --no-build-isolation --no-deps -e .
 	touch $@
 
-# What tests and documents them.
-$(STAMP): requirements.lock $(RUNS)
-	$(PY) $(INSTALL) -r requirements.lock
+# What tests and documents them; zig is one of the compilers that the core is tested with.
+$(STAMP): requirements.lock requirements-compiler.lock $(RUNS)
+	$(PY) $(INSTALL) -r requirements.lock -r requirements-compiler.lock
 	touch $@
 
 # Warnings are errors for us; they must not keep anybody with another compiler from running the experiments, which need
@@ -112,10 +112,18 @@ sbom: $(STAMP) ## what it is all made of (CycloneDX) and under which licences, i
 wheel: $(RUNS) ## a wheel for this platform and any Python, and the sources to build others from, into dist/
 	$(PY) -m hatchling build
 
-sanitize: $(STAMP) ## the core with address and undefined-behaviour checks, under the tests that reach into it
+# The newest clang that says its version, as Debian's do.
+CLANG := $(notdir $(shell ls -v /usr/bin/clang-[0-9]* 2> /dev/null | tail -n 1))
+
+sanitize: $(STAMP) ## the core with address and undefined-behaviour checks of gcc and of clang, under the tests that reach into it
+	$(MAKE) sanitized RUNTIME="$$($${CC:-cc} -print-file-name=libasan.so)"
+	test -z "$(CLANG)" || CXX=$(subst clang,clang++,$(CLANG)) CC=$(CLANG) $(MAKE) sanitized \
+		RUNTIME="$$($(CLANG) -print-file-name=libclang_rt.asan-$$(uname -m).so)"
+
+sanitized: # by the compiler at hand, whose checks are in RUNTIME
 	$(PY) core/build.py --strict --sanitize
 	$(ONE_THREAD) ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
-		LD_PRELOAD="$$($${CC:-cc} -print-file-name=libasan.so)" VBMLE_LIBRARY=core/build/sanitize/libvbmle.so \
+		LD_PRELOAD="$(RUNTIME)" VBMLE_LIBRARY=core/build/sanitize/libvbmle.so \
 		sh -c "$(PY) -m pytest $(SPREAD) $(SLICE) && $(PY) tests/fuzz.py $(FUZZED) && $(PY) tests/fuzz_files.py $(DAMAGED)"
 
 clean: ## remove everything that is built, the environment included

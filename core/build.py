@@ -22,6 +22,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
+from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -31,8 +32,9 @@ OBJECTS = HERE / "build"
 PACKAGE = HERE.parent / "src" / "vbmle" / "core"
 
 LANGUAGE = ("-std=c++20", "-fno-exceptions", "-fno-rtti", "-fno-threadsafe-statics", "-fvisibility=hidden")
-# Lanes are passed between inlined functions only, so how they would be passed does not matter.
-WARNINGS = ("-Wall", "-Wextra", "-Wno-psabi")
+# Lanes are passed between inlined functions only, so how they would be passed does not matter; and a loop that a compiler
+# does not write out, as it was told to, is slower but right.
+WARNINGS = ("-Wall", "-Wextra", "-Wconversion", "-Wdouble-promotion", "-Wno-psabi", "-Wno-pass-failed")
 STRICT = "-Werror"
 OPTIMISED = ("-O3",)
 # What is written is what is computed, by every compiler: nothing is reordered, and nothing becomes one instruction that
@@ -150,16 +152,26 @@ def c_driver(cxx: Sequence[str]) -> tuple[str, ...]:
     raise BuildError(f"there is no C compiler to go with {shlex.join(cxx)}; set $CC")
 
 
-def zig() -> Compiler:
-    """The compiler of the package ziglang, which needs neither headers nor libraries of the system."""
+def zig(machine: str | None = None) -> Compiler:
+    """The compiler of the package ziglang, which needs neither headers nor libraries of the system.
+
+    machine: the processors to compile for, x86_64 or aarch64; by default those of this machine.
+    """
     start = (sys.executable, "-m", "ziglang")
     target: tuple[str, ...] = ()
-    machine = "x86_64" if is_x86() else platform.machine().lower()
+    machine = machine or ("x86_64" if is_x86() else platform.machine().lower())
     if sys.platform == "linux" and machine in ("x86_64", "aarch64"):
         libc = f"gnu.{GLIBC}" if platform.libc_ver()[0] == "glibc" else "musl"
         target = ("-target", f"{machine}-linux-{libc}")
+    try:
+        named: tuple[str, ...] = (
+            f"-DVB_ZIG={version('ziglang')}",
+        )  # as clang alone it would be hard to find again
+    except PackageNotFoundError:
+        named = ()
     # Optimised also when linking: zig then builds its run-time support in 5 s instead of 25.
-    return Compiler((*start, "c++", *target, "-fno-sanitize=undefined"), (*start, "cc", *target, "-O2"), True)
+    compile_by = (*start, "c++", *target, "-fno-sanitize=undefined", *named)
+    return Compiler(compile_by, (*start, "cc", *target, "-O2"), True)
 
 
 def is_x86() -> bool:
@@ -190,10 +202,12 @@ def runs_wide() -> bool:
     return found is not None and set(found[1].split()) >= set(WIDE.split())
 
 
-def sanitized() -> Variant:
+def sanitized(compiler: Compiler) -> Variant:
     """The library that ends the process at the first bad access or undefined operation."""
     flags = ("-O1", "-g", "-fno-omit-frame-pointer", *SANITIZERS)
-    return Variant("sanitize", f"libvbmle{ENDING}", flags, SANITIZERS)
+    # gcc's checks are in a library of their own, which a process can load before ours; clang's are if one says so.
+    apart = ("-shared-libasan",) if "clang" in str(compiler) else ()
+    return Variant("sanitize", f"libvbmle{ENDING}", flags, (*SANITIZERS, *apart))
 
 
 def sources() -> list[Path]:
@@ -236,7 +250,7 @@ def build(
     # Whatever is built bears the time of this moment: an edit made while compilers run is younger than all of it.
     started = time.time_ns()
     compiler = find_compiler()
-    chosen = [sanitized()] if sanitize else variants(compiler, here)
+    chosen = [sanitized(compiler)] if sanitize else variants(compiler, here)
     found = {variant: objects(compiler, variant) for variant in chosen}
     wanted = [item for items in found.values() for item in items]
     waiting = [item for item in wanted if not item.is_current(strict)]

@@ -12,6 +12,7 @@ import pytest
 
 import vbmle
 from vbmle.cli import app
+from vbmle.core.library import built_by
 from vbmle.experiments.spec import Choice, Experiment
 from vbmle.experiments.spec_file import read
 from vbmle.experiments.store import Store
@@ -78,7 +79,7 @@ def test_help_is_light_for_every_command():
 
 
 def test_the_version_is_told(call):
-    assert call("--version") == (0, f"vbmle {vbmle.__version__}\n", "")
+    assert call("--version") == (0, f"vbmle {vbmle.__version__}, core by {built_by()}\n", "")
 
 
 @pytest.mark.parametrize(

@@ -39,9 +39,10 @@ Jobs = Annotated[int | None, typer.Option(metavar="N", help="Processes; by defau
 
 def _show_version(wanted: bool) -> None:
     if wanted:
+        from vbmle.core.library import built_by
         from vbmle.experiments.resume_key import version_of
 
-        print(f"vbmle {version_of('vbmle')}")
+        print(f"vbmle {version_of('vbmle')}, core by {built_by()}")
         raise typer.Exit
 
 

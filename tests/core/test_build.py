@@ -1,7 +1,6 @@
 """The build of the core: which compiler, what is compiled again, what is linked, and what the wheel holds."""
 
 import ctypes
-import importlib.util
 import os
 import re
 import shutil
@@ -9,30 +8,13 @@ import subprocess
 import sys
 import tarfile
 from pathlib import Path
-from types import ModuleType
+from typing import Any
 
 import pytest
+from builds import ROOT, SCRIPT, build, loaded
 from locks import read_lock
 
 from vbmle.core import library
-
-ROOT = Path(__file__).parents[2]
-SCRIPT = ROOT / "core" / "build.py"
-
-
-def loaded(path: Path) -> ModuleType:
-    """A script as a module."""
-    spec = importlib.util.spec_from_file_location(f"{path.stem}_in_tests", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-build = loaded(SCRIPT)
-
 
 # ---- Which compiler ----
 
@@ -266,15 +248,20 @@ def test_the_library_needs_no_cpp_run_time_library_and_shows_its_interface_alone
     assert {name for name in shown if not name.startswith("vb_")} == set()
 
 
-def test_files_with_ordered_sums_are_there():
-    assert [name for name in build.ORDERED_SUMS if not (build.SOURCES / name).exists()] == []
-
-
-def test_nan_and_infinity_keep_their_meaning():
-    flags = {
-        flag for item in build.objects(build.zig(), build.variants(build.zig())[0]) for flag in item.command
+@pytest.mark.parametrize("compiler", [build.zig(), build.Compiler(("g++",), ("gcc",))], ids=str)
+def test_no_flag_lets_a_compiler_compute_something_else(compiler: Any):
+    """NaN and infinity keep their meaning, nothing is reordered, and a product and a sum are two operations."""
+    flags = {flag for item in build.objects(compiler, build.variants(compiler)[0]) for flag in item.command}
+    assert "-ffp-contract=off" in flags
+    assert not flags & {
+        "-ffast-math",
+        "-Ofast",
+        "-ffinite-math-only",
+        "-funsafe-math-optimizations",
+        "-fassociative-math",
+        "-freciprocal-math",
+        "-fno-signed-zeros",
     }
-    assert not flags & {"-ffast-math", "-Ofast", "-ffinite-math-only", "-funsafe-math-optimizations"}
 
 
 # ---- The wheel ----
@@ -315,7 +302,7 @@ def taken(packages: Path) -> float:
 
 
 def test_without_any_compiler_the_sdist_makes_a_wheel_by_zig_that_needs_none(tmp_path: Path):
-    """pip alone, nothing on PATH: it is asked to bring zig, and the core that zig compiles is a whole one."""
+    """pip alone, nothing on PATH: it is asked to bring zig, and with the core that zig compiles all agents keep the contract."""
     run(sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", tmp_path, cwd=ROOT)
     (sdist,) = tmp_path.glob("vbmle-*.tar.gz")
     with tarfile.open(sdist) as file:
@@ -337,3 +324,23 @@ def test_without_any_compiler_the_sdist_makes_a_wheel_by_zig_that_needs_none(tmp
     assert re.search(r"^VBMLE +lost", said, re.MULTILINE)
     (packages,) = (tmp_path / "empty" / "lib").glob("python*/site-packages")
     assert taken(packages) < LEAN
+
+    asks = "from vbmle.core import library; print(library.__file__, library.built_by())"
+    found, builder = run(python, "-c", asks, cwd=tmp_path).split(maxsplit=1)
+    assert Path(found).is_relative_to(packages)
+    assert builder.startswith("zig ")
+    run(
+        *pip,
+        "install",
+        "-q",
+        "-c",
+        versions,
+        f"vbmle[experiments] @ {wheel.as_uri()}",
+        "pytest",
+        "hypothesis",
+        cwd=tmp_path,
+    )
+    said = run(
+        python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/agents/test_contract.py", cwd=ROOT
+    )
+    assert " passed" in said

@@ -3,6 +3,7 @@
 import ctypes
 import os
 import re
+import struct
 from pathlib import Path
 
 import pytest
@@ -118,6 +119,33 @@ def test_sources_younger_than_the_library(tmp_path: Path, capsys: pytest.Capture
     library.load(folder, tmp_path)
     said = "vbmle: the compiled core is older than its sources; build it with: make core\n"
     assert capsys.readouterr().err == said
+
+
+LOG_2 = struct.pack("<d", 6.93147180369123816490e-01)
+"""The upper part of log 2 in common/logarithm.hpp, as the library holds it."""
+
+
+@pytest.mark.parametrize("copy", [f"libvbmle{library.ENDING}", f"libvbmle_wide{library.ENDING}"])
+def test_a_library_that_computes_wrong_numbers(copy: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """One constant off by a billionth: the library is refused, with the compiler that is to blame and what to do."""
+    whole = Path(library.__file__).with_name(copy).read_bytes()
+    assert LOG_2 in whole
+    doctored = tmp_path / f"libvbmle{library.ENDING}"
+    doctored.write_bytes(whole.replace(LOG_2, struct.pack("<d", 6.93147180369123816490e-01 * (1.0 + 1e-9))))
+    blamed = f"{doctored}, built by {library.built_by().partition(' for ')[0]}"
+    for checkout, remedy in ((ROOT, "make core"), (tmp_path, "pip install")):
+        said = refused(tmp_path, checkout)
+        assert blamed in said
+        assert "computes a logarithm wrongly" in said
+        assert "another compiler" in said
+        assert remedy in said
+    monkeypatch.setenv(library.CHOSEN, str(doctored))
+    assert "VBMLE_LIBRARY" in refused(tmp_path, ROOT)
+
+
+def test_the_library_says_who_built_it():
+    """A name, a version, and the processors it is for."""
+    assert re.fullmatch(r"(gcc|clang|Apple clang|zig) \d+\.\d+\.\d+ for [\w-]+", library.built_by())
 
 
 def test_a_function_that_the_library_lacks():

@@ -40,6 +40,14 @@ VB_API int32_t vb_version(void);
 /* What a status means, in words that can end a sentence; the text belongs to the library and lives as long as it. */
 VB_API const char* vb_status_text(vb_status status);
 
+/* The compiler that built the library, its version, and the processors it was built for: "gcc 12.2.0 for x86-64-v3". The
+ * text belongs to the library. */
+VB_API const char* vb_built_by(void);
+
+/* Asks the library a few things whose answers are known: null if it knows them, else what it computes wrongly, as in "a
+ * logarithm". Takes some microseconds; to be called once, before anything else. */
+VB_API const char* vb_self_test(void);
+
 /* 1 if this processor and its operating system can run the library for wide vectors (x86-64-v3), else 0. */
 VB_API int32_t vb_runs_wide(void);
 

@@ -6,6 +6,32 @@
 #include <cpuid.h>
 #endif
 
+// What a macro stands for, as text.
+#define VB_TEXT(macro) VB_TEXT_OF(macro)
+#define VB_TEXT_OF(text) #text
+
+#if defined(VB_ZIG)
+#define VB_COMPILER "zig " VB_TEXT(VB_ZIG)
+#elif defined(__apple_build_version__)
+#define VB_COMPILER "Apple clang " VB_TEXT(__clang_major__) "." VB_TEXT(__clang_minor__) "." VB_TEXT(__clang_patchlevel__)
+#elif defined(__clang__)
+#define VB_COMPILER "clang " VB_TEXT(__clang_major__) "." VB_TEXT(__clang_minor__) "." VB_TEXT(__clang_patchlevel__)
+#elif defined(__GNUC__)
+#define VB_COMPILER "gcc " __VERSION__
+#else
+#define VB_COMPILER "an unknown compiler"
+#endif
+
+#if defined(__AVX2__)
+#define VB_PROCESSORS "x86-64-v3"
+#elif defined(__x86_64__)
+#define VB_PROCESSORS "x86-64"
+#elif defined(__aarch64__)
+#define VB_PROCESSORS "aarch64"
+#else
+#define VB_PROCESSORS "other processors"
+#endif
+
 namespace {
 
 #if defined(__x86_64__)
@@ -39,6 +65,8 @@ bool runs_wide() { return false; }
 #endif
 
 }  // namespace
+
+const char* vb_built_by() { return VB_COMPILER " for " VB_PROCESSORS; }
 
 int32_t vb_version() { return VB_INTERFACE_VERSION; }
 

@@ -51,7 +51,8 @@ inline Lanes fused(const Lanes& a, const Lanes& b, const Lanes& c) {
 // `inside` at the places with low < first + place < high, `outside` at the others
 inline Lanes between(Index first, Index low, Index high, const Lanes& inside, const Lanes& outside) {
     const WholeLanes place = WholeLanes{0, 1, 2, 3} + first;
-    return (place > low) & (place < high) ? inside : outside;
+    const WholeLanes within = (place > low) & (place < high);
+    return within ? inside : outside;
 }
 
 #else

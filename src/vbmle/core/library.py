@@ -1,7 +1,8 @@
 """Finds and loads the compiled core.
 
 Two libraries come from the same sources on x86-64: one for every such processor, and one for wide vectors, which is
-taken where the processor can run it. VBMLE_LIBRARY names another file in their place. Calls release the GIL.
+taken where the processor can run it. VBMLE_LIBRARY names another file in their place. The library that is taken answers
+a few questions with known answers before anybody relies on it. Calls release the GIL.
 """
 
 from __future__ import annotations
@@ -31,16 +32,17 @@ def load(folder: Path = HERE, checkout: Path = CHECKOUT) -> ctypes.CDLL:
     """The library that VBMLE_LIBRARY names, or else the one in `folder` that suits this processor."""
     chosen = os.environ.get(CHOSEN)
     if chosen:
-        return _opened(Path(chosen), f"{CHOSEN} must name a library that core/build.py made")
-    remedy = _remedy(checkout)
+        library = _opened(Path(chosen), f"{CHOSEN} must name a library that core/build.py made")
+        return _proved(library, f"{CHOSEN} must name one that another compiler built")
+    remedy, other = _remedy(checkout), _other_compiler(checkout)
     path = folder / f"libvbmle{ENDING}"
     if is_stale(path, checkout):
         print(f"vbmle: the compiled core is older than its sources; {remedy}", file=sys.stderr, flush=True)
     baseline = _opened(path, remedy)
     wide = folder / f"libvbmle_wide{ENDING}"
     if not wide.exists() or not baseline.vb_runs_wide():
-        return baseline
-    return _opened(wide, remedy)
+        return _proved(baseline, other)
+    return _proved(_opened(wide, remedy), other)
 
 
 def is_stale(library: Path, checkout: Path) -> bool:
@@ -81,6 +83,31 @@ def _opened(path: Path, remedy: str) -> ctypes.CDLL:
     return found
 
 
+def _proved(library: ctypes.CDLL, remedy: str) -> ctypes.CDLL:
+    """The library, if it knows a few answers: a compiler may compute something else than what is written."""
+    library.vb_self_test.restype = ctypes.c_char_p
+    wrong = library.vb_self_test()
+    if wrong is None:
+        return library
+    who = f"the compiled core {library._name}, built by {_built_by(library)}"
+    raise ImportError(f"{who}, computes {wrong.decode()} wrongly; {remedy}")
+
+
+def _built_by(library: ctypes.CDLL) -> str:
+    library.vb_built_by.restype = ctypes.c_char_p
+    return str(library.vb_built_by().decode())
+
+
+def _other_compiler(checkout: Path) -> str:
+    """What to do about a compiler that cannot be trusted."""
+    if (checkout / "core" / "build.py").exists():
+        return "build it with another compiler, as in: make clean; CXX=g++ make core"
+    return (
+        "install it with another compiler, as in: "
+        "CXX=g++ pip install --force-reinstall --no-binary vbmle --no-deps vbmle"
+    )
+
+
 def _remedy(checkout: Path) -> str:
     if (checkout / "core" / "build.py").exists():
         return "build it with: make core"
@@ -88,6 +115,11 @@ def _remedy(checkout: Path) -> str:
 
 
 lib = load()
+
+
+def built_by() -> str:
+    """The compiler of the core, its version, and the processors that it was built for."""
+    return _built_by(lib)
 
 
 def declare(name: str, restype: Any, *argtypes: Any) -> Any:
