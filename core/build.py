@@ -32,8 +32,8 @@ OBJECTS = HERE / "build"
 PACKAGE = HERE.parent / "src" / "vbmle" / "core"
 
 LANGUAGE = ("-std=c++20", "-fno-exceptions", "-fno-rtti", "-fno-threadsafe-statics", "-fvisibility=hidden")
-# Lanes are passed between inlined functions only, so how they would be passed does not matter; and a loop that a compiler
-# does not write out, as it was told to, is slower but right.
+# Lanes are passed between inlined functions only, so how they would be passed does not matter; a loop that a compiler
+# leaves as it is, where it was told to write it out, is slower but right.
 WARNINGS = ("-Wall", "-Wextra", "-Wconversion", "-Wdouble-promotion", "-Wno-psabi", "-Wno-pass-failed")
 STRICT = "-Werror"
 OPTIMISED = ("-O3",)

@@ -302,7 +302,7 @@ def taken(packages: Path) -> float:
 
 
 def test_without_any_compiler_the_sdist_makes_a_wheel_by_zig_that_needs_none(tmp_path: Path):
-    """pip alone, nothing on PATH: it is asked to bring zig, and with the core that zig compiles all agents keep the contract."""
+    """pip alone, nothing on PATH: it is asked for zig, and agents keep the contract with the core that zig makes."""
     run(sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", tmp_path, cwd=ROOT)
     (sdist,) = tmp_path.glob("vbmle-*.tar.gz")
     with tarfile.open(sdist) as file:
