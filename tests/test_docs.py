@@ -19,7 +19,7 @@ import pytest
 
 import vbmle
 from vbmle.common import validation
-from vbmle.experiments.settings import choices_of
+from vbmle.common.settings import choices_of
 
 DOCS = Path(__file__).parents[1] / "docs"
 

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import sys
 
-from vbmle.common.extras import MissingExtra, require
-
-BAD_INPUT = 2
+from vbmle.common.extras import require
+from vbmle.terminal import one_line
 
 
 def main() -> None:
-    """Run the command line."""
-    try:
+    """Run the command line. `vbmle serve` does without what the other commands need."""
+    if sys.argv[1:2] == ["serve"]:
+        from vbmle.serve.command import main as serve
+
+        serve(sys.argv[2:])
+        return
+    with one_line():
         require("experiments")
-    except MissingExtra as error:
-        print(f"vbmle: {error}", file=sys.stderr)
-        sys.exit(BAD_INPUT)
     from vbmle.cli import app
 
     app(prog_name="vbmle")

@@ -5,19 +5,42 @@ How commands end, their exit codes included, is in `vbmle.terminal`.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
+from typer.core import TyperGroup
 
-from vbmle.experiments import InputError
-from vbmle.terminal import FAILED, OneLine, name_failures, say
+from vbmle.common.validation import InputError
+from vbmle.serve import command as serving
+from vbmle.terminal import FAILED, INTERRUPTED, name_failures, one_line, say
 
 if TYPE_CHECKING:
     from vbmle.experiments.compute import Workers
     from vbmle.experiments.recent import Recent
     from vbmle.experiments.spec import Experiment
+
+UsageError = cast(type[typer.BadParameter], typer.BadParameter.__base__)
+"""What typer raises for arguments that do not fit; it has no public name there."""
+
+
+class OneLine(TyperGroup):
+    """Commands whose complaints about their input are one line."""
+
+    def main(self, *args: Any, **extra: Any) -> Any:
+        extra["standalone_mode"] = False
+        with one_line():
+            try:
+                code = super().main(*args, **extra)
+            except UsageError as error:
+                raise InputError(f"{error.format_message().rstrip('.')} (see vbmle --help)") from error
+            except typer.Abort as error:
+                raise KeyboardInterrupt from error
+            if code == INTERRUPTED:
+                raise KeyboardInterrupt
+        sys.exit(code if isinstance(code, int) else 0)
 
 
 app = typer.Typer(
@@ -229,23 +252,13 @@ def play(
         webbrowser.open(page.resolve().as_uri())
 
 
-@app.command()
-def serve(
-    folder: Annotated[
-        Path, typer.Argument(metavar="FOLDER", help="Where everything is kept; made if missing.")
-    ],
-    host: Annotated[
-        str, typer.Option(metavar="H", help="Where to listen; other machines need a token.")
-    ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(metavar="N", help="The port; 0 takes any free one.")] = 8417,
-    token_file: Annotated[
-        Path | None, typer.Option(metavar="F", help="A file with the token that every request must bring.")
-    ] = None,
-) -> None:
-    """Serve decisions over HTTP, durably; the page at its address says what to do next."""
-    from vbmle.serve.server import run as serve_folder
-
-    serve_folder(folder, host, port, token_file, say)
+@app.command(
+    help=serving.ABOUT,
+    context_settings={"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []},
+)
+def serve(context: typer.Context) -> None:
+    """Its arguments are read where its own extra is enough (`vbmle.serve.command`)."""
+    serving.main(context.args)
 
 
 @app.command()

@@ -9,45 +9,28 @@ from __future__ import annotations
 import atexit
 import os
 import sys
-from collections.abc import Sequence
-from typing import Any, cast
-
-import typer
-from typer.core import TyperGroup
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from vbmle.common.extras import MissingExtra
-from vbmle.experiments import InputError
+from vbmle.common.validation import InputError
 
 FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
 FAILURES_SHOWN = 5
 
-UsageError = cast(type[typer.BadParameter], typer.BadParameter.__base__)
-"""What typer raises for arguments that do not fit; it has no public name there."""
 
-
-class OneLine(TyperGroup):
-    """Commands whose complaints about their input are one line."""
-
-    def main(self, *args: Any, **extra: Any) -> Any:
-        extra["standalone_mode"] = False
-        try:
-            code = super().main(*args, **extra)
-        except UsageError as error:
-            problem = error.format_message().rstrip(".")
-            code = _complain(f"{problem} (see vbmle --help)")
-        except (InputError, MissingExtra) as error:
-            code = _complain(str(error))
-        except typer.Abort:
-            code = INTERRUPTED
-        if code == INTERRUPTED:
-            say("vbmle: interrupted; what is complete is kept, run again to go on")
-            _ending.append(INTERRUPTED)
-        sys.exit(code if isinstance(code, int) else 0)
-
-
-def _complain(text: str) -> int:
-    say("vbmle: " + " ".join(text.split()))
-    return BAD_INPUT
+@contextmanager
+def one_line() -> Iterator[None]:
+    """Where a command cannot go on, end it with one line that says why, and with the code for that."""
+    try:
+        yield
+    except (InputError, MissingExtra) as error:
+        say("vbmle: " + " ".join(str(error).split()))
+        sys.exit(BAD_INPUT)
+    except KeyboardInterrupt:
+        say("vbmle: interrupted; what is complete is kept, run again to go on")
+        _ending.append(INTERRUPTED)
+        sys.exit(INTERRUPTED)
 
 
 _ending: list[int] = []
@@ -76,4 +59,4 @@ def name_failures(failures: Sequence[str]) -> None:
     if failures:
         more = len(failures) - FAILURES_SHOWN
         say(f"vbmle: {len(failures)} trials failed{f', {more} more than shown' if more > 0 else ''}")
-        raise typer.Exit(FAILED)
+        sys.exit(FAILED)

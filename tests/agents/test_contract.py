@@ -8,8 +8,8 @@ from small_worlds import EXAMPLES
 
 from vbmle import Agent, LinearMixtureMDP
 from vbmle.agents.model_agent import ModelAgent
+from vbmle.common.settings import choices_of
 from vbmle.experiments import catalogue
-from vbmle.experiments.settings import choices_of
 from vbmle.testing import check_agent
 
 AGENTS = catalogue.agents()

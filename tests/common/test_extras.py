@@ -1,5 +1,6 @@
 """What a lean installation says where an extra is missing: one line that names it."""
 
+import json
 import re
 import subprocess
 import sys
@@ -65,7 +66,7 @@ def test_worlds_of_gymnasium_name_their_extra(make):
 
 @pytest.mark.usefixtures("lean")
 def test_tables_name_their_extra(tmp_path: Path):
-    with pytest.raises(extras.MissingExtra, match=re.escape('pip install "vbmle[experiments]"')):
+    with pytest.raises(extras.MissingExtra, match=re.escape('pip install "vbmle[tables]"')):
         vbmle.models_from_table(tmp_path / "models.csv")
 
 
@@ -79,6 +80,48 @@ def test_the_command_names_its_extra():
     done = in_lean("from vbmle.__main__ import main\nmain()")
     said = 'vbmle: this needs the package typer: pip install "vbmle[experiments]"\n'
     assert (done.returncode, done.stderr) == (2, said)
+
+
+SERVES = """
+import os, pkgutil, signal, sys, threading, urllib.error, urllib.request
+
+for package in ("typer", "rich", "matplotlib", "gymnasium", "polars", "distributed"):
+    sys.modules[package] = None
+
+import vbmle
+import vbmle.serve
+from vbmle.__main__ import main
+from vbmle.serve import command
+
+def use(line):
+    url = line.split(" at ")[1].split()[0]
+    loop = vbmle.Client(url).loop("river")
+    loop._client.put_model("river", vbmle.worlds.riverswim(length=4).mdp)
+    loop.create("river")
+    print(loop.observe(loop.act(0), 0))
+    print(urllib.request.urlopen(url + "loops/river").status)
+    try:
+        urllib.request.urlopen(url + "v1/loops/river/export.parquet")
+    except urllib.error.HTTPError as error:
+        print(error.code, error.read().decode())
+    for module in pkgutil.iter_modules(vbmle.serve.__path__):
+        __import__(f"vbmle.serve.{module.name}")
+    print([name for name in sys.modules if name.startswith(("vbmle.experiments", "vbmle.report"))])
+    os.kill(os.getpid(), signal.SIGTERM)
+
+command.say = lambda line: threading.Thread(target=use, args=(line,)).start()
+main()
+"""
+
+
+def test_the_service_needs_its_own_extra_alone(tmp_path: Path):
+    """A server starts, decides, learns and shows its page where nothing is installed but what the extra brings."""
+    command = [sys.executable, "-c", SERVES, "serve", str(tmp_path / "folder"), "--port", "0"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=900)
+    assert (done.returncode, done.stderr) == (0, "")
+    observed, page, export, laboratory = done.stdout.splitlines()
+    assert (observed, page, laboratory) == ("{'recorded': 1, 'duplicates': 0}", "200", "[]")
+    assert 'pip install "vbmle[tables]"' in json.loads(export.removeprefix("501 "))["error"]
 
 
 def test_agents_and_worlds_need_no_extra():

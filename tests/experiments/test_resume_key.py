@@ -17,7 +17,7 @@ LOOKED_UP = {
     "experiments/spec.py",  # settings, seeds and recorded steps: each record is compared with them by itself
     "experiments/catalogue.py",  # which function a name stands for
     "experiments/own_parts.py",  # which function of yours, whose code the fingerprint has
-    "experiments/settings.py",  # whether a maker asks for a seed, which the fingerprint has
+    "common/settings.py",  # whether a maker asks for a seed, which the fingerprint has
     "common/files.py",  # reading and writing
     "common/extras.py",
     "experiments/__init__.py",

@@ -9,8 +9,8 @@ from sweeps import PLAIN, small
 
 import vbmle
 from vbmle.agents.base import Agent
+from vbmle.common.settings import fit
 from vbmle.experiments import InputError, catalogue
-from vbmle.experiments.settings import fit
 from vbmle.experiments.spec import Choice, Experiment, Recording
 from vbmle.experiments.spec_file import read, try_out
 from vbmle.experiments.suites import paper

@@ -1,6 +1,8 @@
 #include "climbing/solver.hpp"
 
 #include "climbing/climb.hpp"
+#include "common/checks.hpp"
+#include "planning/planner.hpp"
 #include "planning/policy_iteration.hpp"
 
 namespace vb {
@@ -10,15 +12,6 @@ namespace {
 constexpr Index kOften = 64;    // turns up to which a start and a policy are tried in each
 constexpr Index kRarely = 512;  // turns up to which they take turns; from then on every second one is left out
 constexpr Index kMany = 8;      // free coordinates from which on a start is many steps away from its maximum
-
-// The first action that is allowed in every state, where a policy has to begin.
-void first_policy(const Model& model, Index* policy) {
-    for (Index s = 0; s < model.num_states; ++s) {
-        Index a = 0;
-        while (a + 1 < model.num_actions && model.reward[model.pair(s, a)] == -kInfinity) ++a;
-        policy[s] = a;
-    }
-}
 
 // The maximiser of the part without value, from the interior point; in the scratch place.
 void find_likely(Solver& solver, const Objective& objective) {
@@ -43,13 +36,6 @@ void explore(Solver& solver, const Problem& problem) {
     const Index pause = cost * (turn < kOften ? 1 : turn < kRarely ? 2 : 4);  // from start to start; policies in between
     if (turn % pause == 0) try_one_start(problem, solver.pool, solver.starts, turn / pause, solver.work);
     if (turn % pause == pause / 2) try_one_switch(problem, solver.pool, solver.starts, turn / pause, solver.work);
-}
-
-bool finite(const double* x, Index n) {
-    for (Index i = 0; i < n; ++i) {
-        if (!vb::isfinite(x[i])) return false;
-    }
-    return true;
 }
 
 bool active_facets_fit(const Solver& solver, Index k) {
@@ -94,12 +80,12 @@ bool result_fits(const Pool& pool, Index k) {
 // What the last quadratic program left, where it is said to be there.
 bool factors_fit(const Pool& pool, Index k) {
     if (pool.factored[k] == 0) return true;
-    return !pool.factors.empty() && finite(pool.factors[k], pool.factors.cols);
+    return !pool.factors.empty() && all_finite(pool.factors[k], pool.factors.cols);
 }
 
 bool place_fits(const Solver& solver, Index k) {
     const Pool& pool = solver.pool;
-    return finite(pool.y[k], pool.y.cols) && finite(pool.V[k], pool.V.cols) && result_fits(pool, k) &&
+    return all_finite(pool.y[k], pool.y.cols) && all_finite(pool.V[k], pool.V.cols) && result_fits(pool, k) &&
            policy_fits(solver.known.model, pool.policy[k]) && active_facets_fit(solver, k) &&
            factors_fit(pool, k) && inside(solver.known.set, pool.y[k]);
 }
@@ -127,7 +113,7 @@ void reset(Solver& solver) {
     fill(pool.factored.data, n, std::uint8_t{0});
     for (Index k = 0; k < n; ++k) {
         copy(solver.known.set.center, solver.known.set.dimension, pool.theta[k]);
-        first_policy(solver.known.model, pool.policy[k]);
+        first_allowed(solver.known.model, pool.policy[k]);
     }
     pool.size = 1;
     pool.resident = 0;

@@ -1,5 +1,6 @@
 #include "model/check_model.hpp"
 
+#include "common/checks.hpp"
 #include "common/numbers.hpp"
 
 namespace vb {
@@ -16,22 +17,6 @@ bool pointers_rise(const Index* begin, Index n, Index first, Index last) {
     return true;
 }
 
-bool within(const Index* values, Index n, Index limit) {
-    if (values == nullptr) return n == 0;
-    for (Index i = 0; i < n; ++i) {
-        if (values[i] < 0 || values[i] >= limit) return false;
-    }
-    return true;
-}
-
-bool finite(const double* values, Index n) {
-    if (values == nullptr) return n == 0;
-    for (Index i = 0; i < n; ++i) {
-        if (!isfinite(values[i])) return false;
-    }
-    return true;
-}
-
 bool sizes_fit(const vb_model_data& d) {
     const bool counts = d.num_states >= 1 && d.num_actions >= 1 && d.dimension >= 1 && d.num_transitions >= 0;
     if (!counts || d.num_states >= kLargest || d.num_actions >= kLargest || d.num_transitions >= kLargest) return false;
@@ -43,7 +28,7 @@ bool sizes_fit(const vb_model_data& d) {
 bool pattern_fits(const vb_model_data& d) {
     const Index pairs = d.num_states * d.num_actions;
     if (!pointers_rise(d.pair_begin, pairs, 0, d.num_transitions)) return false;
-    if (!within(d.successor, d.num_transitions, d.num_states)) return false;
+    if (!all_within(d.successor, d.num_transitions, d.num_states)) return false;
     for (Index pair = 0; pair < pairs; ++pair) {
         for (Index i = d.pair_begin[pair] + 1; i < d.pair_begin[pair + 1]; ++i) {
             if (d.successor[i] <= d.successor[i - 1]) return false;
@@ -54,7 +39,7 @@ bool pattern_fits(const vb_model_data& d) {
 
 // Every state has an action that is allowed.
 bool rewards_fit(const vb_model_data& d) {
-    if (d.reward == nullptr || (d.reward_next != nullptr && !finite(d.reward_next, d.num_transitions))) return false;
+    if (d.reward == nullptr || (d.reward_next != nullptr && !all_finite(d.reward_next, d.num_transitions))) return false;
     for (Index s = 0; s < d.num_states; ++s) {
         bool allowed = false;
         for (Index pair = s * d.num_actions; pair < (s + 1) * d.num_actions; ++pair) {
@@ -72,7 +57,7 @@ bool features_fit(const vb_model_data& d) {
     if (d.phi != nullptr) return d.num_blocks == 1;
     const Index entries = d.feature_begin[d.num_transitions];
     return pointers_rise(d.feature_begin, d.num_transitions, 0, entries) &&
-           within(d.feature_coordinate, entries, d.dimension) && (d.feature_weight != nullptr || entries == 0);
+           all_within(d.feature_coordinate, entries, d.dimension) && (d.feature_weight != nullptr || entries == 0);
 }
 
 bool blocks_fit(const vb_model_data& d) {
@@ -88,8 +73,8 @@ bool blocks_fit(const vb_model_data& d) {
         if (!(is_point ? d.diameter[b] >= 0.0 : d.diameter[b] > 0.0)) return false;
     }
     if (free > 0 && (d.basis == nullptr || (facets > 0 && d.normals == nullptr))) return false;
-    return d.coordinates != nullptr && within(d.coordinates, d.dimension, d.dimension) &&
-           d.center != nullptr && finite(d.center, d.dimension) && finite(d.offsets, facets);
+    return d.coordinates != nullptr && all_within(d.coordinates, d.dimension, d.dimension) &&
+           d.center != nullptr && all_finite(d.center, d.dimension) && all_finite(d.offsets, facets);
 }
 
 }  // namespace

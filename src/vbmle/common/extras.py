@@ -11,9 +11,10 @@ UNIX = () if sys.platform == "win32" else ("uvloop",)
 
 EXTRAS = {
     "gym": ("gymnasium",),
+    "tables": ("polars",),
     "experiments": ("typer", "rich", "msgspec", "polars", "matplotlib", "gymnasium", "jinja2"),
     "cluster": ("distributed",),
-    "serve": ("starlette", "uvicorn", "httptools", "prometheus_client", *UNIX),
+    "serve": ("msgspec", "jinja2", "starlette", "uvicorn", "httptools", "prometheus_client", *UNIX),
 }
 """The extras of pyproject.toml, each with the packages that its code imports."""
 

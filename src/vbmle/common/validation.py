@@ -15,6 +15,10 @@ MOST_SCALE = 1e30
 """Largest factor of a radius: far beyond all use, and far below what overflows when it is squared."""
 
 
+class InputError(ValueError):
+    """What the user asked for cannot be done; the message is one line that says what, where and what would be right."""
+
+
 class Among:
     """The values that a setting may have, given in its annotation: `Annotated[str, Among(...)]`."""
 

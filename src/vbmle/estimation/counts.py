@@ -11,9 +11,7 @@ from vbmle.common import saved_checks, validation
 from vbmle.common.files import Snapshot
 from vbmle.common.validation import Floats, Ints
 from vbmle.core.transition_counts import BAD_STATE, Counts
-from vbmle.model.interior_points import FLAT
 from vbmle.model.mdp import LinearMixtureMDP
-from vbmle.model.transitions import row_norms
 
 MOST_COUNTED = 2**62
 """The core keeps all counts together below this."""
@@ -42,11 +40,7 @@ class TransitionCounts:
 
     def __init__(self, mdp: LinearMixtureMDP) -> None:
         self.mdp = mdp
-        # Where P is flat, a probability that is 0 all over it comes out as rounding of either sign.
-        least = FLAT * np.minimum(1.0, row_norms(mdp.transitions.phi))
-        self._possible = mdp.transitions.probabilities(mdp.polytope.interior) > least
-        self._possible &= mdp.allowed.ravel()[mdp.transitions.pair_of]
-        self.core = Counts(mdp.core, self._possible)
+        self.core = Counts(mdp.core, mdp.possible)
         self.values: Floats = self.core.values
         self.total = 0
         """How many transitions were added."""
@@ -137,7 +131,7 @@ class TransitionCounts:
         known = self.mdp.transitions.pair_of * self.mdp.num_states + self.mdp.transitions.successor
         wanted = (s * self.mdp.num_actions + a) * self.mdp.num_states + to
         at = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
-        return np.where((known[at] == wanted) & self._possible[at], at, -1)
+        return np.where((known[at] == wanted) & self.mdp.possible[at], at, -1)
 
     def _require_allowed(self, states: Ints, actions: Ints) -> None:
         bad = np.nonzero(~self.mdp.allowed[states, actions])[0]
@@ -234,7 +228,7 @@ class TransitionCounts:
             )
         if not np.array_equal(np.sort(observed), np.flatnonzero(values)):
             raise ValueError("observed does not name each transition that was counted once")
-        if (values[~self._possible] > 0.0).any():
+        if (values[~self.mdp.possible] > 0.0).any():
             raise ValueError("values counts a transition that no feasible theta allows")
         states, actions = self.mdp.num_states, self.mdp.num_actions
         most = np.array([states - 1, actions - 1, states - 1, MOST_COUNTED])

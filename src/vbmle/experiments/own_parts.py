@@ -18,8 +18,8 @@ from typing import Any
 
 import msgspec
 
+from vbmle.common.settings import fit, nearest, settings_of
 from vbmle.experiments import InputError
-from vbmle.experiments.settings import fit, nearest, settings_of
 from vbmle.model.world import World
 
 FROM_FILE = "vbmle.experiments.model_worlds:from_file"

@@ -18,10 +18,10 @@ import msgspec
 import numpy as np
 
 from vbmle.common import validation
+from vbmle.common.settings import settings_of
 from vbmle.common.validation import Ints
 from vbmle.experiments import InputError, catalogue, measures
 from vbmle.experiments.own_parts import Own
-from vbmle.experiments.settings import settings_of
 from vbmle.experiments.stopping import Stopping
 
 

@@ -32,8 +32,8 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+from vbmle.common.settings import fit, nearest
 from vbmle.experiments import InputError, catalogue, own_parts, playing
-from vbmle.experiments.settings import fit, nearest
 from vbmle.experiments.spec import Choice, Experiment, Recording
 from vbmle.model.world import World
 

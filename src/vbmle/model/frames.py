@@ -62,7 +62,7 @@ class Table:
 
 def read(source: Source, needed: tuple[str, ...]) -> Table:
     """A file, all fields of a CSV as text, or a frame as it is; refused where a column or every row is missing."""
-    extras.require("experiments")
+    extras.require("tables")
     table = (
         _read_file(source) if isinstance(source, str | os.PathLike) else Table("the frame", _frame(source))
     )

@@ -29,6 +29,7 @@ from vbmle.model import core_model, feasible_set, model_file, naming, transition
 from vbmle.model.base_models import BaseModels
 from vbmle.model.core_model import FlatSet
 from vbmle.model.feasible_set import Constraints
+from vbmle.model.interior_points import FLAT
 from vbmle.model.naming import Names
 from vbmle.model.rounded_rows import warn_of_twins
 from vbmle.model.transitions import Transitions
@@ -366,6 +367,14 @@ class LinearMixtureMDP:
     def block_of_pair(self) -> Ints:
         """The block of the feasible set that governs each pair (s, a)."""
         return core_model.block_of_pairs(self)
+
+    @cached_property
+    def possible(self) -> Bools:
+        """Which of `transitions` some feasible theta gives a probability above 0, for an action that is allowed."""
+        # Where P is flat, a probability that is 0 all over it comes out as rounding of either sign.
+        least = FLAT * np.minimum(1.0, transitions.row_norms(self.transitions.phi))
+        found = self.transitions.probabilities(self.polytope.interior) > least
+        return found & self.allowed.ravel()[self.transitions.pair_of]
 
     def fingerprint(self) -> str:
         """A hash of everything known, so that saved agents are not continued on another model."""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 WIDE_CHANCE = 0.01
 """The probability of something else in a widened pair."""
 
-DERIVED = ("core", "flat_set", "block_of_pair")
+DERIVED = ("core", "flat_set", "block_of_pair", "possible")
 """What a model computes on first use."""
 
 

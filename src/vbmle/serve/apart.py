@@ -21,9 +21,9 @@ from typing import IO
 
 import msgspec
 
+from vbmle.agents.catalogue import agents
 from vbmle.common import messages
 from vbmle.common.threads import ONE_THREAD
-from vbmle.experiments import catalogue
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.serve.events import Created
 from vbmle.serve.insight import Insight, Unseen, look
@@ -132,7 +132,7 @@ def answer(database: Path, content: bytes) -> bytes:
     created = question.created
     try:
         outcomes = _outcomes(database, created.model, created.fingerprint)
-        found = Answer(look(question.copy, catalogue.agents()[created.agent], outcomes))
+        found = Answer(look(question.copy, agents()[created.agent], outcomes))
     except Exception as error:  # whatever an agent does, the next one is looked at
         found = Answer(None, " ".join(f"{type(error).__name__}: {error}".split()))
     return msgspec.msgpack.encode(found)

@@ -55,6 +55,14 @@ Check = tuple[bytes, str, str | None]
 class StorageError(Exception):
     """What was asked for could not be written down; the message is one line."""
 
+    status = 503
+
+
+class DiskFull(StorageError):
+    """There is no room for it."""
+
+    status = 507
+
 
 class DamagedLog(Exception):
     """What is on disk is not what was written; the message is one line."""
@@ -79,7 +87,7 @@ class Batch:
     events: list[StoredEvent] = field(default_factory=list)
     models: list[tuple[object, ...]] = field(default_factory=list)
     done: asyncio.Event = field(default_factory=asyncio.Event)
-    error: str | None = None
+    error: sqlite3.Error | None = None
 
     def __bool__(self) -> bool:
         return bool(self.events or self.models)
@@ -147,7 +155,7 @@ class EventLog:
         batch = self._last
         await batch.done.wait() if batch else None
         if batch.error is not None:
-            raise StorageError(batch.error)
+            raise not_recorded(batch.error)
 
     def head(self, loop: str) -> bytes:
         """The check of the last event of a loop."""
@@ -175,7 +183,7 @@ class EventLog:
             batch.error = self._commit(batch)
             self._loop.call_soon_threadsafe(self._committed, batch, perf_counter() - begun)
 
-    def _commit(self, batch: Batch) -> str | None:
+    def _commit(self, batch: Batch) -> sqlite3.Error | None:
         try:
             self._writer.execute("BEGIN IMMEDIATE")
             passing("batch begun")
@@ -191,12 +199,13 @@ class EventLog:
         except sqlite3.Error as error:
             if self._writer.in_transaction:
                 self._writer.execute("ROLLBACK")
-            return trouble(error)
+            return error
         return None
 
     def _committed(self, batch: Batch, seconds: float) -> None:
         """Back in the thread of the event loop."""
-        self.trouble, self._under_way = batch.error, None
+        self.trouble = None if batch.error is None else str(not_recorded(batch.error))
+        self._under_way = None
         if batch.error is None:
             self._hand_over()
             self.written.commits += 1
@@ -313,15 +322,21 @@ def _verified(loop: str, found: Check, expected: Check, seq: int) -> bytes:
     return found[0]
 
 
-def trouble(error: sqlite3.Error) -> str:
+CAUSES = {
+    sqlite3.SQLITE_FULL: "the disk is full; free some space",
+    sqlite3.SQLITE_READONLY: "the folder has become read-only; make it writable",
+    sqlite3.SQLITE_CANTOPEN: "the folder has become read-only or is gone; make it writable",
+    sqlite3.SQLITE_BUSY: "another program has locked the database; end that program",
+    sqlite3.SQLITE_LOCKED: "another program has locked the database; end that program",
+}
+
+
+def not_recorded(error: sqlite3.Error) -> StorageError:
     """One line about a commit that failed."""
-    text = str(error)
-    for word, cause in (
-        ("full", "the disk is full; free some space"),
-        ("readonly", "the folder has become read-only; make it writable"),
-        ("unable to open", "the folder has become read-only or is gone; make it writable"),
-        ("locked", "another program has locked the database; end that program"),
-    ):
-        if word in text:
-            return f"nothing was recorded, because {cause}, then send the request again"
-    return f"nothing was recorded, because the database cannot be written ({text}); see the log of the server"
+    code = folder.code_of(error)
+    if code in CAUSES:
+        text = f"nothing was recorded, because {CAUSES[code]}, then send the request again"
+        return DiskFull(text) if code == sqlite3.SQLITE_FULL else StorageError(text)
+    return StorageError(
+        f"nothing was recorded, because the database cannot be written ({error}); see the log of the server"
+    )

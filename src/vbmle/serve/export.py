@@ -6,12 +6,14 @@ import io
 from collections.abc import Iterable
 from typing import Any
 
+from vbmle.common import extras
 from vbmle.serve.events import Cancelled, Decided, Entry, Expired, Observed, decision_id
 from vbmle.serve.outcomes import Outcomes
 
 
 def parquet(entries: Iterable[Entry], outcomes: Outcomes) -> bytes:
-    """The table of a log, as a file."""
+    """The table of a log, as a file; MissingExtra where nothing is installed that writes Parquet."""
+    extras.require("tables")
     import polars
 
     table = polars.DataFrame(list(rows(entries, outcomes).values()), schema=schema(), orient="row")

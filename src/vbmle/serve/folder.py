@@ -12,7 +12,7 @@ import os
 import sqlite3
 from pathlib import Path
 
-from vbmle.experiments import InputError
+from vbmle.common.validation import InputError
 from vbmle.serve.crash_points import passing
 
 FORMAT = 1
@@ -136,13 +136,18 @@ class Folder:
 def unreadable(database: Path, error: Exception) -> InputError:
     """One line about a database that cannot be used."""
     text = " ".join(str(error).split())
-    if "readonly" in text or "unable to open" in text:
+    if code_of(error) in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN):
         return InputError(f"cannot write {database} ({text}); make the folder and its files writable")
-    if "full" in text:
+    if code_of(error) == sqlite3.SQLITE_FULL:
         return InputError(f"cannot write {database} ({text}); free some space on its disk")
     return InputError(
         f"{database} is damaged or no database ({text}); restore your last backup of the folder"
     )
+
+
+def code_of(error: Exception) -> int:
+    """SQLite's primary code for what went wrong; 0 for an error that is none of SQLite's."""
+    return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
 
 
 def sync_folder(path: Path) -> None:

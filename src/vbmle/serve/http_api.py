@@ -11,14 +11,14 @@ import msgspec
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response, StreamingResponse
 
-from vbmle.experiments import InputError
+from vbmle.common.extras import MissingExtra
+from vbmle.common.validation import InputError
 from vbmle.serve import bodies, export, status, stream
 from vbmle.serve.bodies import Failure
 from vbmle.serve.controller import Controller
 from vbmle.serve.counterfactual import Replay, replay
 from vbmle.serve.event_log import StorageError
 from vbmle.serve.metrics import Metrics
-from vbmle.serve.outcomes import Outcomes
 from vbmle.serve.refusals import BadInput, NotFound, Refusal
 from vbmle.serve.service import Service
 
@@ -89,10 +89,10 @@ class Api:
             began = perf_counter()
             try:
                 return await operation.handler(request)
-            except Refusal as error:
+            except (Refusal, StorageError) as error:
                 return failure(error.status, str(error))
-            except StorageError as error:
-                return failure(507 if "full" in str(error) else 503, str(error))
+            except MissingExtra as error:
+                return failure(501, str(error))
             except ClientDisconnect:
                 return Response(status_code=400)
             finally:
@@ -171,7 +171,7 @@ class Api:
 
 
 def _export(service: Service, controller: Controller) -> bytes:
-    return export.parquet(service.log.read(controller.name), Outcomes(controller.outcomes.mdp))
+    return export.parquet(service.log.read(controller.name), controller.outcomes)
 
 
 def _name(request: Request, kind: str) -> str:

@@ -17,7 +17,7 @@ import msgspec
 import numpy as np
 
 from vbmle.agents.base import Agent
-from vbmle.experiments import catalogue
+from vbmle.agents.catalogue import agents
 from vbmle.serve.events import Created
 from vbmle.serve.learner import agent_from_bytes
 from vbmle.serve.outcomes import Outcomes
@@ -159,7 +159,7 @@ class Insights:
 
 def here(copy: Copy, created: Created, outcomes: Outcomes) -> Insight:
     """The insight that an agent's copy gives, computed in this process."""
-    return look(copy, catalogue.agents()[created.agent], outcomes)
+    return look(copy, agents()[created.agent], outcomes)
 
 
 def look(copy: Copy, kind: type[Agent], outcomes: Outcomes) -> Insight:

@@ -14,10 +14,11 @@ import numpy as np
 
 from vbmle.agents import agent_file
 from vbmle.agents.base import Agent
+from vbmle.agents.catalogue import agents
 from vbmle.agents.informed_vbmle import recommended
 from vbmle.common.files import npz_of
-from vbmle.common.validation import Floats
-from vbmle.experiments import InputError, catalogue
+from vbmle.common.settings import require
+from vbmle.common.validation import Floats, InputError
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.planning.planner import plan
 from vbmle.serve.ledger import Outcome
@@ -36,8 +37,8 @@ class Policy(NamedTuple):
 
 def agent_class(name: str, settings: dict[str, Any]) -> tuple[type[Agent], dict[str, Any]]:
     """The class of an agent and its settings, or one line about what does not fit."""
-    fitted = catalogue.require("agent", name, settings, "agent")
-    found = catalogue.agents()[name]
+    fitted = require("agent", agents(), name, settings, "agent")
+    found = agents()[name]
     if found.needs_truth:
         raise InputError(f"agent: {name} needs the hidden truth, which only a simulation has")
     return found, fitted
@@ -109,7 +110,7 @@ class Learner:
             arrays.get("policy.Q"),
             arrays["policy.error"].tobytes().decode() or None,
         )
-        agent = agent_from_bytes(catalogue.agents()[name], arrays["agent"].tobytes(), mdp)
+        agent = agent_from_bytes(agents()[name], arrays["agent"].tobytes(), mdp)
         return cls(mdp, agent, policy)
 
 

@@ -22,6 +22,7 @@ ERRORS = {
     507: "The disk is full; nothing was recorded.",
 }
 NO_LOOP = "There is no such loop."
+NO_PARQUET = "Nothing is installed that writes Parquet; the line says what to install."
 PREFIX = "#/components/schemas/{name}"
 ONE_OF_A_STREAM = {
     "type": "object",
@@ -111,6 +112,8 @@ def _operation(operation: Operation, by_type: dict[str, Any]) -> dict[str, Any]:
     errors = dict(ERRORS)
     if "{loop}" in operation.path and operation.method != "PUT":
         errors[404] = NO_LOOP
+    if operation.path.endswith(".parquet"):
+        errors[501] = NO_PARQUET
     for code, text in sorted(errors.items()):
         content = {"application/json": {"schema": by_type[repr(Failure)]}}
         found["responses"][str(code)] = {"description": text, "content": content}

@@ -6,7 +6,6 @@ from functools import lru_cache
 
 import numpy as np
 
-from vbmle.estimation.counts import TransitionCounts
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.serve.refusals import BadInput
 from vbmle.simulation import rewards
@@ -16,7 +15,7 @@ REMEMBERED = 2**16
 
 
 class Outcomes:
-    """The model of one loop; for one thread."""
+    """The model of one loop."""
 
     def __init__(self, mdp: LinearMixtureMDP) -> None:
         self.mdp = mdp
@@ -24,7 +23,6 @@ class Outcomes:
         self._rewards = rewards(mdp)
         known = self._rewards[np.isfinite(self._rewards)]  # that of a forbidden action is not
         self.least, self.most = float(known.min()), float(known.max())
-        self._counts = TransitionCounts(mdp)  # it knows which transitions there are, and in which order
         self.reward = lru_cache(REMEMBERED)(self._reward)
 
     def require_possible(self, state: int, action: int, next_state: int) -> None:
@@ -37,11 +35,9 @@ class Outcomes:
             )
 
     def _reward(self, state: int, action: int, next_state: int) -> float | None:
-        """What a transition earns, in the user's units; None for one that the model does not know."""
-        try:
-            return float(self._rewards[self._counts.add(state, action, next_state)])
-        except ValueError:
-            return None
+        """What a transition earns, in the user's units; None for one that no feasible theta allows."""
+        at = self.mdp.transitions.find(state, action, next_state)
+        return float(self._rewards[at]) if at >= 0 and self.mdp.possible[at] else None
 
     def state(self, given: int | str, where: str = "state") -> int:
         """A state by number or by name."""

@@ -15,7 +15,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from vbmle.common import extras
-from vbmle.experiments import InputError
+from vbmle.common.validation import InputError
 
 extras.require("serve")
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from vbmle.common.files import UNREADABLE
-from vbmle.experiments import InputError
+from vbmle.common.validation import InputError
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.serve import snapshots
 from vbmle.serve.apart import Apart

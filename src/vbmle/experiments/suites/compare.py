@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from vbmle.agents.tuning import Knob
+from vbmle.common.settings import settings_of
 from vbmle.experiments import catalogue
-from vbmle.experiments.settings import settings_of
 from vbmle.experiments.spec import Choice, Experiment
 from vbmle.experiments.store import load
 from vbmle.experiments.suites.paper_network import SIZES, network

@@ -9,15 +9,14 @@ from __future__ import annotations
 import difflib
 import inspect
 import types
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 from numpy.typing import ArrayLike
 
-from vbmle.common.validation import Among
-from vbmle.experiments import InputError
+from vbmle.common.validation import Among, InputError
 
 REQUIRED = inspect.Parameter.empty
 """Stands for the default of a setting that has none."""
@@ -95,6 +94,20 @@ def fit(where: str, owner: str, maker: Callable[..., Any], given: dict[str, Any]
     if missing:
         raise InputError(f"{where}: {owner} needs a value for {missing[0]!r}, {_words(wanted[missing[0]])}")
     return {key: _fitted(f"{where}: {key}", value, wanted[key]) for key, value in given.items()}
+
+
+def require(
+    kind: str,
+    known: Mapping[str, Callable[..., Any]],
+    name: str,
+    given: dict[str, Any],
+    where: str,
+    hint: str = "",
+) -> dict[str, Any]:
+    """Refuse a name or a setting that is not known, or a value of another type; returns the settings."""
+    if name not in known:
+        raise InputError(f"{where}: there is no {kind} {name!r}; {nearest(name, known)}{hint}")
+    return fit(where, name, known[name], given)
 
 
 def nearest(word: Any, known: Iterable[Any]) -> str:
