@@ -16,11 +16,11 @@ from fuzz_mutations import Kind, flip
 from serving import DEPOT, Hands, Local, happened, served
 
 from vbmle import LinearMixtureMDP
+from vbmle.common.files import from_npz_bytes
 from vbmle.serve import snapshots
 from vbmle.serve.event_log import DamagedLog
 from vbmle.serve.learner import Learner, preferences
 from vbmle.serve.ledger import Ledger, encode_ledger
-from vbmle.serve.npz import from_npz_bytes
 from vbmle.serve.service import _from_snapshot
 
 STEPS = 8

@@ -17,13 +17,13 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from vbmle import Client, LinearMixtureMDP, TransitionCounts, World
+from vbmle.common.files import from_npz_bytes
 from vbmle.serve import events
 from vbmle.serve.application import application
 from vbmle.serve.clock import Clock
 from vbmle.serve.events import AnyEvent
 from vbmle.serve.learner import Learner
 from vbmle.serve.ledger import Ledger
-from vbmle.serve.npz import from_npz_bytes
 from vbmle.serve.outcomes import Outcomes
 from vbmle.serve.service import Service
 

@@ -32,12 +32,12 @@ from vbmle.gym import Drive as Drive
 from vbmle.gym import PolicyPlayer as PolicyPlayer
 from vbmle.gym import WorldEnv as WorldEnv
 from vbmle.gym import drive as drive
-from vbmle.model.drifting_world import DriftingWorld as DriftingWorld
 from vbmle.model.from_files import models_from_logs as models_from_logs
 from vbmle.model.from_files import models_from_npz as models_from_npz
 from vbmle.model.from_files import models_from_table as models_from_table
 from vbmle.model.from_files import read_log as read_log
 from vbmle.model.mdp import LinearMixtureMDP as LinearMixtureMDP
+from vbmle.model.world import DriftingWorld as DriftingWorld
 from vbmle.model.world import World as World
 from vbmle.planning.planner import Plan as Plan
 from vbmle.planning.planner import evaluate as evaluate

@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 import vbmle
-from vbmle.play import encode, grid, playground_page, recorded
+from vbmle.play import encode, grid, page, recorded
 from vbmle.play.scenes import own, read, scenes
 
 
@@ -100,7 +100,7 @@ def test_a_recorded_run_is_that_of_simulate():
 
 def test_a_page_closes_no_script_early():
     """Names are the user's own, and may hold anything."""
-    text = playground_page.page([{"title": "</script><b>{{ script }}"}], "own")
+    text = page.page([{"title": "</script><b>{{ script }}"}], "own")
     assert text.count("</script>") == 2
     (data,) = re.findall(r'id="data">(.*?)</script>', text, re.DOTALL)
     assert json.loads(data)["scenes"][0]["title"] == "</script><b>{{ script }}"
@@ -135,7 +135,7 @@ def test_the_command_writes_the_page(tmp_path: Path):
     out = tmp_path / "mine.html"
     done = CliRunner().invoke(app, ["play", "--out", str(out), *given])
     assert done.exit_code == 0
-    assert out.stat().st_size < playground_page.LARGEST_PAGE
+    assert out.stat().st_size < page.LARGEST_PAGE
     (data,) = re.findall(r'id="data">(.*?)</script>', out.read_text(), re.DOTALL)
     assert json.loads(data)["first"] == "own"
     assert json.loads(data)["scenes"][0]["truth"] == [0.2, 0.3, 0.5]

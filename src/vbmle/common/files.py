@@ -8,13 +8,14 @@ import os
 import platform
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from threading import get_ident
 from tokenize import TokenError
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,8 @@ from scipy import sparse
 
 from vbmle.common.archive import read_arrays
 from vbmle.common.validation import Floats
+
+Loaded = TypeVar("Loaded")
 
 Snapshot = dict[str, NDArray[Any]]
 """What has been learnt, as arrays by name: what an agent, or a part of one, saves and goes on from."""
@@ -136,6 +139,14 @@ def npz_of(arrays: Snapshot) -> bytes:
     content = BytesIO()
     _write_npz(content, arrays)
     return content.getvalue()
+
+
+def from_npz_bytes(content: bytes, load: Callable[[Path], Loaded]) -> Loaded:
+    """What `load(path)` makes of a file with that content, by way of a temporary one."""
+    with TemporaryDirectory(prefix="vbmle-") as folder:
+        path = Path(folder) / "content.npz"
+        path.write_bytes(content)
+        return load(path)
 
 
 def _write_npz(file: IO[bytes], arrays: Snapshot) -> None:

@@ -30,9 +30,9 @@ from vbmle.common.archive import read_arrays
 from vbmle.common.files import UNREADABLE
 from vbmle.common.validation import Among, Floats, Ints
 from vbmle.model import frames
+from vbmle.model.base_models import ROUNDED_SUM
 from vbmle.model.frames import PathLike, Size, Source
 from vbmle.model.naming import NamedModels, Names
-from vbmle.model.rounded_rows import ROUNDED_SUM
 
 UNSEEN = ("refuse", "stay", "uniform")
 

@@ -25,13 +25,11 @@ from vbmle.common import validation
 from vbmle.common.files import UNREADABLE, save_npz
 from vbmle.common.validation import Bools, Floats, Ints
 from vbmle.core.model import Model
-from vbmle.model import core_model, feasible_set, model_file, naming, transitions
-from vbmle.model.base_models import BaseModels
+from vbmle.model import core_model, feasible_set, naming, transitions
 from vbmle.model.core_model import FlatSet
 from vbmle.model.feasible_set import Constraints
 from vbmle.model.interior_points import FLAT
 from vbmle.model.naming import Names
-from vbmle.model.rounded_rows import warn_of_twins
 from vbmle.model.transitions import Transitions
 
 DOMAINS = ("polytope", "simplex", "vertices")
@@ -235,6 +233,8 @@ class LinearMixtureMDP:
             What to do with rows that do not sum to 1. Those that miss it by less than 1e-4 are divided by their sum,
             with a warning; "error" refuses them, "any" divides every row.
         """
+        from vbmle.model.base_models import BaseModels, warn_of_twins
+
         given = BaseModels(models, renormalise, allowed, state_names, action_names)
         names = given.names
         if not given.is_sparse:
@@ -378,15 +378,21 @@ class LinearMixtureMDP:
 
     def fingerprint(self) -> str:
         """A hash of everything known, so that saved agents are not continued on another model."""
+        from vbmle.model import model_file
+
         return model_file.digest(self)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model as .npz (no pickle), under another name first and then renamed."""
+        from vbmle.model import model_file
+
         save_npz(path, model_file.arrays_of(self))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a model written by `save`; a ValueError names the file if it is damaged or something else."""
+        from vbmle.model import model_file
+
         parts, units = model_file.read(path, DOMAINS)
         try:
             self = cls._build(**parts)

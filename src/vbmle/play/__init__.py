@@ -11,6 +11,6 @@ luck of `vbmle.simulate`; see docs/playground.md.
 
 from __future__ import annotations
 
-from vbmle.play.playground_page import write
+from vbmle.play.page import write
 
 __all__ = ["write"]

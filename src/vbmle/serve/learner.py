@@ -16,13 +16,12 @@ from vbmle.agents import agent_file
 from vbmle.agents.base import Agent
 from vbmle.agents.catalogue import agents
 from vbmle.agents.informed_vbmle import recommended
-from vbmle.common.files import npz_of
+from vbmle.common.files import from_npz_bytes, npz_of
 from vbmle.common.settings import require
 from vbmle.common.validation import Floats, InputError
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.planning.planner import plan
 from vbmle.serve.ledger import Outcome
-from vbmle.serve.npz import from_npz_bytes
 
 
 class Policy(NamedTuple):

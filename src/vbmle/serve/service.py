@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from vbmle.common.files import UNREADABLE
+from vbmle.common.files import UNREADABLE, from_npz_bytes
 from vbmle.common.validation import InputError
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.serve import snapshots
@@ -23,7 +23,6 @@ from vbmle.serve.folder import Folder
 from vbmle.serve.insight import here
 from vbmle.serve.learner import Learner, recommended_name
 from vbmle.serve.ledger import Ledger
-from vbmle.serve.npz import from_npz_bytes
 from vbmle.serve.outcomes import Outcomes
 from vbmle.serve.refusals import BadInput, Busy, Conflict, NotFound
 from vbmle.serve.solves import SNAPSHOT_EVERY

@@ -15,8 +15,8 @@ import numpy as np
 
 from vbmle.common import validation
 from vbmle.common.validation import Among
-from vbmle.model.drifting_world import CHANGES, DriftingWorld
 from vbmle.model.mdp import LinearMixtureMDP
+from vbmle.model.world import CHANGES, DriftingWorld
 
 DEMAND = 0.8
 GOOD, POOR = 0.9, 0.3
