@@ -157,7 +157,7 @@ def _write_npz(file: IO[bytes], arrays: Snapshot) -> None:
 
 
 def load_npz(
-    path: str | os.PathLike[str], form: str | tuple[str, ...], what: str
+    path: str | os.PathLike[str], form: str, what: str
 ) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     """The arrays and the metadata of a file written by `save_npz`; ValueError where it is not `what`."""
     try:
@@ -171,11 +171,8 @@ def load_npz(
         raise ValueError(
             f"{path} is not {what}: it is damaged or was written by something else{why[:200]}"
         ) from error
-    known = (form,) if isinstance(form, str) else form
-    if found not in known:
-        raise ValueError(
-            f"{path} is not {what}: its format is {str(found)[:40]!r}, not {' or '.join(map(repr, known))}"
-        )
+    if found != form:
+        raise ValueError(f"{path} is not {what}: its format is {str(found)[:40]!r}, not {form!r}")
     return arrays, meta
 
 

@@ -34,16 +34,14 @@ Arrays = dict[str, NDArray[Any]]
 TRANSITION = re.compile(r"\(s=(\d{1,12}), a=(\d{1,12}), s'=(\d{1,12})\)")
 MOST_PAIRS = 2**40
 
-FORMATS = ("vbmle-model-1", "vbmle-model-2")
-"""Those that can be read. The second is written where a model has what the first cannot say: a mask, or candidates."""
+FORMAT = "vbmle-model-1"
 
 
 def arrays_of(mdp: LinearMixtureMDP) -> dict[str, NDArray[Any]]:
     """All that is known, as arrays by name."""
     transitions, c = mdp.transitions, mdp.constraints
-    plain = mdp.domain != "vertices" and bool(mdp.allowed.all())
     meta = {
-        "format": FORMATS[0 if plain else 1],
+        "format": FORMAT,
         "shape": [mdp.num_states, mdp.num_actions, mdp.dimension],
         "discount": mdp.discount,
         "p_min": mdp.p_min,
@@ -100,7 +98,7 @@ def read(
     path: str | os.PathLike[str], domains: tuple[str, ...]
 ) -> tuple[dict[str, Any], tuple[float, float]]:
     """What a model is built from, and the offset and scale of its rewards; ValueError where the file is damaged."""
-    arrays, meta = load_npz(path, FORMATS, "a model written by LinearMixtureMDP.save")
+    arrays, meta = load_npz(path, FORMAT, "a model written by LinearMixtureMDP.save")
     try:
         found = _checked(arrays, meta, domains)
     except UNREADABLE as error:
