@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from fuzz_files import every_kind, fuzz
 from fuzz_mutations import Kind
+from refusals import refused
 from small_worlds import EXAMPLES
 
 import vbmle
@@ -47,21 +48,22 @@ def model_file(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("field", "value", "rule"),
+    ("field", "value", "facts"),
     [
-        ("p_min", -1, "p_min is -1"),
-        ("domain", "evil", "domain is 'evil'"),
-        ("shape", [10**15, 1, 1], "shape is"),
-        ("discount", 1.0, "discount is 1.0"),
-        ("reward_scale", 0.0, "scale above 0"),
-        ("is_sparse", 1, "is_sparse is '1'"),
-        ("zero_names", ["x"], "zero_names has 1 entries"),
+        ("p_min", -1, ("p_min", "-1")),
+        ("domain", "evil", ("domain", "'evil'")),
+        ("shape", [10**15, 1, 1], ("shape",)),
+        ("discount", 1.0, ("discount", "1.0")),
+        ("reward_scale", 0.0, ("reward_scale",)),
+        ("is_sparse", 1, ("is_sparse", "'1'")),
+        ("zero_names", ["x"], ("zero_names", "1")),
     ],
 )
-def test_metadata_out_of_range_is_refused(model_file: Path, field: str, value: object, rule: str) -> None:
-    with pytest.raises(ValueError, match=rule) as refusal:
+def test_metadata_out_of_range_is_refused(
+    model_file: Path, field: str, value: object, facts: tuple[str, ...]
+) -> None:
+    with refused(str(model_file), *facts):
         vbmle.LinearMixtureMDP.load(with_meta(model_file, **{field: value}))
-    assert str(model_file) in str(refusal.value)
 
 
 @pytest.mark.parametrize(
@@ -71,63 +73,65 @@ def test_arrays_out_of_range_are_refused(model_file: Path, field: str) -> None:
     array = archive.read_arrays(model_file)[field].copy()
     for odd in (10**6, -1):
         array[1] = odd
-        with pytest.raises(ValueError, match=r"model\.npz"):
+        with refused("model.npz"):
             vbmle.LinearMixtureMDP.load(doctored(model_file, **{field: array}))
 
 
 def test_features_that_do_not_belong_to_their_sums_are_refused(model_file: Path) -> None:
     phi = archive.read_arrays(model_file)["phi.data"]
-    with pytest.raises(ValueError, match="sums is off by 1 from"):
+    with refused("sums", "1"):
         vbmle.LinearMixtureMDP.load(doctored(model_file, **{"phi.data": 2.0 * phi}))
 
 
 def test_an_archive_that_swells_is_refused_before_it_is_read(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "bomb.npz", "w", zipfile.ZIP_DEFLATED) as file:
         file.writestr("meta.npy", bytes(archive.ALWAYS + 1))
-    with pytest.raises(ValueError, match="would swell"):
+    with refused("bomb.npz"):
         vbmle.LinearMixtureMDP.load(tmp_path / "bomb.npz")
-    with pytest.raises(ValueError, match="would swell"):
+    with refused("bomb.npz"):
         vbmle.models_from_npz(tmp_path / "bomb.npz")
 
 
 @pytest.mark.parametrize(
-    ("field", "value", "rule"),
+    ("field", "value", "facts"),
     [
-        ("counts.values", -1.0, "counts: values is -1.0"),
-        ("counts.values", 0.5, "counts: values are not counts"),
-        ("counts.observed", 10**6, "counts: observed is 1000000"),
-        ("solver.policy", 99, "solver: policy is 99"),
-        ("solver.y", np.nan, "solver: y is nan|solver: y holds NaN"),
-        ("solver.place", 10**9, "solver: place is 1000000000"),
-        ("solver.active", -1, "solver: active is -1"),
-        ("decided", 99, "decided is 99"),
+        ("counts.values", -1.0, ("counts", "values", "-1.0")),
+        ("counts.values", 0.5, ("counts", "values")),
+        ("counts.observed", 10**6, ("counts", "observed", "1000000")),
+        ("solver.policy", 99, ("solver", "policy", "99")),
+        ("solver.y", np.nan, ("solver", "y")),
+        ("solver.place", 10**9, ("solver", "place", "1000000000")),
+        ("solver.active", -1, ("solver", "active", "-1")),
+        ("decided", 99, ("decided", "99")),
     ],
 )
-def test_agents_out_of_range_are_refused(tmp_path: Path, field: str, value: float, rule: str) -> None:
-    refuse(vbmle.VBMLE, tmp_path / "agent.npz", field, value, rule)
+def test_agents_out_of_range_are_refused(
+    tmp_path: Path, field: str, value: float, facts: tuple[str, ...]
+) -> None:
+    refuse(vbmle.VBMLE, tmp_path / "agent.npz", field, value, facts)
 
 
 @pytest.mark.parametrize(
-    ("kind", "field", "value", "rule"),
+    ("kind", "field", "value", "facts"),
     [
-        (vbmle.OMLE, "alpha", np.inf, "alpha is inf"),
-        (vbmle.UCLK, "regression.b", -1e300, r"regression: b is -1e\+300"),
-        (vbmle.UPACUCLK, "levels.b", 1e300, r"levels: b is 1e\+300"),
+        (vbmle.OMLE, "alpha", np.inf, ("alpha", "inf")),
+        (vbmle.UCLK, "regression.b", -1e300, ("regression", "b", "-1e+300")),
+        (vbmle.UPACUCLK, "levels.b", 1e300, ("levels", "b", "1e+300")),
         (
             vbmle.InformationDirected,
             "draws.ring",
             48,
-            "draws: ring is 48, [0-9]+; it needs at most 20 observations",
+            ("draws", "ring", "48", "20"),
         ),
     ],
 )
 def test_rivals_out_of_range_are_refused(
-    tmp_path: Path, kind: type[vbmle.VBMLE], field: str, value: float, rule: str
+    tmp_path: Path, kind: type[vbmle.VBMLE], field: str, value: float, facts: tuple[str, ...]
 ) -> None:
-    refuse(kind, tmp_path / "agent.npz", field, value, rule)
+    refuse(kind, tmp_path / "agent.npz", field, value, facts)
 
 
-def refuse(kind: type[vbmle.VBMLE], path: Path, field: str, value: float, rule: str) -> None:
+def refuse(kind: type[vbmle.VBMLE], path: Path, field: str, value: float, facts: tuple[str, ...]) -> None:
     """An agent whose file has one odd number is refused by the rule."""
     world = EXAMPLES["tabular, a product of simplices"]
     agent = kind(world.mdp)
@@ -136,9 +140,8 @@ def refuse(kind: type[vbmle.VBMLE], path: Path, field: str, value: float, rule: 
     array = archive.read_arrays(path)[field].copy()
     array.reshape(-1)[0] = value
     doctored(path, **{field: array})
-    with pytest.raises(ValueError, match=rule) as refusal:
+    with refused("agent.npz", *facts):
         kind.load(path, world.mdp)
-    assert "agent.npz" in str(refusal.value)
 
 
 def test_a_file_cannot_ask_for_sweeps_without_end(tmp_path: Path) -> None:
@@ -158,7 +161,7 @@ def test_a_file_cannot_ask_for_a_radius_that_overflows(kind: type[vbmle.UCLK], t
     kind(world.mdp).save(tmp_path / "agent.npz")
     settings = json.loads(archive.read_arrays(tmp_path / "agent.npz")["meta"].tobytes())["settings"]
     path = with_meta(tmp_path / "agent.npz", settings=settings | {"radius_scale": 1e300})
-    with pytest.raises(ValueError, match=r"radius_scale is 1e\+300; 1e\+30 is the most"):
+    with refused("radius_scale", "1e+300", "1e+30"):
         kind.load(path, world.mdp)
 
 
@@ -168,7 +171,7 @@ def test_a_header_that_ends_in_the_middle_is_refused(model_file: Path) -> None:
     entry = b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header
     with zipfile.ZipFile(model_file, "a") as whole:
         whole.writestr("other.npy", entry)
-    with pytest.raises(ValueError, match="is damaged or was written by something else"):
+    with refused(str(model_file)):
         vbmle.LinearMixtureMDP.load(model_file)
 
 
@@ -179,6 +182,5 @@ def endless(path: Path) -> Path:
 
 def test_a_column_with_lines_in_its_name_is_refused_in_one(tmp_path: Path) -> None:
     (tmp_path / "log.csv").write_text('s,"a\nb",s_next\n0,1,2\n')
-    with pytest.raises(ValueError, match="has no column 'a'") as refusal:
+    with refused("log.csv", "'a'", "s, a, s_next"):
         vbmle.read_log(tmp_path / "log.csv")
-    assert "\n" not in str(refusal.value)

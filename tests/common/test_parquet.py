@@ -13,6 +13,7 @@ import fuzz_tables
 import numpy as np
 import polars
 import pytest
+from refusals import refused
 
 import vbmle
 from vbmle.common import parquet
@@ -43,9 +44,8 @@ def test_a_file_that_ends_its_reader_is_refused_and_the_next_one_read(tmp_path: 
     damaged[494] ^= 1  # a length, which polars asks of the memory: 2 ** 61 bytes
     path = tmp_path / "damaged.parquet"
     path.write_bytes(damaged)
-    with pytest.raises(ValueError, match=r"damaged\.parquet cannot be read as parquet") as refusal:
+    with refused("damaged.parquet"):
         vbmle.models_from_table(path)
-    assert "\n" not in str(refusal.value)
     assert len(parquet.read(table).frame) == 3
 
 
@@ -53,7 +53,7 @@ def test_a_reader_that_was_killed_is_started_again(table: Path):
     parquet.read(table)
     first = the_reader()
     os.kill(first.pid, signal.SIGKILL)
-    with pytest.raises(parquet.ParquetError, match="ended with -9"):
+    with refused("-9", by=parquet.ParquetError):
         parquet.read(table)
     assert len(parquet.read(table).frame) == 3
     assert the_reader().pid != first.pid
@@ -68,7 +68,7 @@ def test_a_file_that_would_swell_is_refused(tmp_path: Path, table: Path):
     polars.DataFrame({f"c{k}": one for k in range(columns)}).write_parquet(part)
     path.write_bytes(part.getvalue())
     assert path.stat().st_size < parquet.ALWAYS / 100
-    with pytest.raises(parquet.ParquetError, match="256 MiB"):
+    with refused("256 MiB", by=parquet.ParquetError):
         parquet.read(path)
     assert len(parquet.read(table).frame) == 3
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from refusals import refused
 from scipy import sparse
 
 import vbmle
@@ -132,37 +133,37 @@ def test_names_in_and_out():
         other: Any = make(named())
         other.observe("home", "drive", "sea")
         assert other.act("home") in ACTIONS
-    with pytest.raises(ValueError, match="state is 'moon'; it needs one of home, road, shop, park, sea"):
+    with refused("state", "'moon'", "home", "sea"):
         agent.act("moon")
-    with pytest.raises(ValueError, match="state is 'home', but the model has no state names"):
+    with refused("state", "'home'"):
         by_number.act("home")
 
 
 @pytest.mark.parametrize(
-    ("make", "message"),
+    ("make", "facts"),
     [
         (
             lambda: masked(state_names=STATES[:4]),
-            "state_names has 4 names; it needs 5",
+            ("state_names", "4", "5"),
         ),
-        (lambda: masked(action_names=["a", "b", "a"]), "action_names has 'a' at 0 and 2"),
+        (lambda: masked(action_names=["a", "b", "a"]), ("action_names", "'a'", "0", "2")),
         (
             lambda: vbmle.LinearMixtureMDP.from_models(
                 MODELS, REWARD, 0.9, allowed=np.arange(S)[:, None] != np.full((S, A), 3), state_names=STATES
             ),
-            "allowed leaves no action in state park",
+            ("allowed", "park"),
         ),
         (
             lambda: vbmle.LinearMixtureMDP.from_models(MODELS, REWARD, 0.9, allowed=np.ones((A, S))),
-            r"allowed has shape \(3, 5\); it needs \(5, 3\)",
+            ("allowed", "(3, 5)", "(5, 3)"),
         ),
-        (lambda: vbmle.evaluate(named(), THETA, np.zeros(S, int)), r"not allowed: \(s=home, a=walk\)"),
-        (lambda: vbmle.VBMLE(named()).observe(0, 0, 1), r"\(s=home, a=walk\) is not allowed there"),
-        (lambda: vbmle.VBMLE(named()).observe_many([1, 0], [0, 0], [1, 1]), "at index 1 is not allowed"),
+        (lambda: vbmle.evaluate(named(), THETA, np.zeros(S, int)), ("(s=home, a=walk)",)),
+        (lambda: vbmle.VBMLE(named()).observe(0, 0, 1), ("(s=home, a=walk)",)),
+        (lambda: vbmle.VBMLE(named()).observe_many([1, 0], [0, 0], [1, 1]), ("1", "(s=home, a=walk)")),
     ],
 )
-def test_what_does_not_fit_is_said_by_name(make: Callable[[], Any], message: str):
-    with pytest.raises(ValueError, match=message):
+def test_what_does_not_fit_is_said_by_name(make: Callable[[], Any], facts: tuple[str, ...]):
+    with refused(*facts):
         make()
 
 
@@ -177,5 +178,5 @@ def test_gymnasium_is_told():
         state, _, _, _, info = env.step(int(info["action_mask"].argmax()))
     while ALLOWED[state].all():
         state = env.step(int(ALLOWED[state].argmax()))[0]
-    with pytest.raises(ValueError, match="is not allowed; see info"):
+    with refused("info"):
         env.step(int(ALLOWED[state].argmin()))

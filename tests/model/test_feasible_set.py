@@ -1,12 +1,12 @@
 """The feasible set: every kind of it, against linear programs on the constraints as they were given."""
 
-import re
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import refused
 from scipy import sparse
 from scipy.optimize import linprog
 from small_worlds import EXAMPLES
@@ -257,7 +257,7 @@ def test_features_below_the_threshold_bound_nothing():
 def test_conflicting_sums_are_named():
     features = np.full((2, 2, 2, 1), 0.5)
     features[1, 0] = 0.7
-    with pytest.raises(ValueError, match=re.escape("probabilities of (s=1, a=0) sum to 1 for no theta")):
+    with refused("(s=1, a=0)", "1"):
         LinearMixtureMDP(features, np.zeros((2, 2)), 0.9)
 
 
@@ -266,7 +266,7 @@ def test_conflicting_sums_are_named_within_their_block():
     features = np.zeros((2, 2, 2, 2))
     features[0, ..., 0] = features[1, ..., 1] = 0.5
     features[1, 1, :, 1] = 0.7
-    with pytest.raises(ValueError, match=r"probabilities of \(s=1, a=\d\) sum to 1 for no theta"):
+    with refused("s=1"):
         LinearMixtureMDP(features, np.zeros((2, 2)), 0.9)
 
 
@@ -275,7 +275,7 @@ def test_an_impossible_set_that_takes_everything_is_named():
     features = np.full((2, 1, 2, 2), 0.5)
     impossible = np.zeros((2, 1, 2), dtype=bool)
     impossible[0, 0, 1] = True
-    with pytest.raises(ValueError, match=r"empty.*impossible"):
+    with refused("empty", "impossible"):
         LinearMixtureMDP(features, np.zeros((2, 1)), 0.9, impossible=impossible)
 
 
@@ -284,8 +284,7 @@ def test_inequalities_that_cannot_hold_together_are_named():
     features = np.zeros((2, 1, 2, 2))
     features[0, 0] = [[1.0, -0.5], [-1.0, 1.5]]
     features[1, 0] = [[-1.0, 0.25], [1.0, 0.75]]
-    message = re.escape("P(s=0, a=0, s'=0) >= 0; P(s=1, a=0, s'=0) >= 0 (best misses by")
-    with pytest.raises(ValueError, match=f"cannot hold together: {message}"):
+    with refused("P(s=0, a=0, s'=0) >= 0", "P(s=1, a=0, s'=0) >= 0"):
         LinearMixtureMDP(features, np.zeros((2, 1)), 0.9)
 
 
@@ -294,13 +293,13 @@ def test_an_inequality_that_fails_alone_is_named():
     features = np.zeros((2, 1, 2, 1))
     features[0, 0, :, 0] = [0.5, 0.5]
     features[1, 0, :, 0] = [-0.25, 1.25]
-    with pytest.raises(ValueError, match=re.escape("P(s=1, a=0, s'=0) >= 0 cannot hold (misses by 0.25)")):
+    with refused("(s=1, a=0, s'=0)", "0", "0.25"):
         LinearMixtureMDP(features, np.zeros((2, 1)), 0.9)
 
 
 def test_p_min_too_large_for_a_mixture_is_named():
     models = np.random.default_rng(0).dirichlet(np.ones(3), (2, 3, 1))
-    with pytest.raises(ValueError, match=r"empty.*>= 0\.4"):
+    with refused("empty", "0.4"):
         LinearMixtureMDP.from_models(list(models), np.zeros((3, 1)), 0.9, p_min=0.4)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import polars
 import pytest
+from refusals import refused
 from small_worlds import EXAMPLES
 
 import vbmle
@@ -60,29 +61,28 @@ def test_npz_models_are_read_in_the_order_of_the_file(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("arrays", "message"),
+    ("arrays", "facts"),
     [
-        ({}, "holds no array"),
-        ({"calm": np.ones((2, 3))}, r"array 'calm' has shape \(2, 3\); a base model needs \(S, A, S\)"),
-        ({"calm": np.ones((2, 1, 3))}, r"array 'calm' has shape \(2, 1, 3\)"),
-        ({"calm": np.array([[["a"]]])}, "'calm' holds <U1; it needs plain numbers"),
-        ({"calm": np.full((1, 1, 1), np.nan)}, r"array 'calm' is nan at index \(0, 0, 0\)"),
-        ({"calm": np.full((2, 1, 2), 0.4)}, r"array 'calm' sums to 0.8 at \(s=0, a=0\)"),
-        ({"calm": np.ones((1, 1, 1)), "busy": np.ones((1, 2, 1))}, r"array 'busy' has shape \(1, 2, 1\)"),
+        ({}, ("array",)),
+        ({"calm": np.ones((2, 3))}, ("'calm'", "(2, 3)", "(S, A, S)")),
+        ({"calm": np.ones((2, 1, 3))}, ("'calm'", "(2, 1, 3)")),
+        ({"calm": np.array([[["a"]]])}, ("'calm'", "<U1", "numbers")),
+        ({"calm": np.full((1, 1, 1), np.nan)}, ("'calm'", "nan", "(0, 0, 0)")),
+        ({"calm": np.full((2, 1, 2), 0.4)}, ("'calm'", "0.8", "(s=0, a=0)")),
+        ({"calm": np.ones((1, 1, 1)), "busy": np.ones((1, 2, 1))}, ("'busy'", "(1, 2, 1)")),
     ],
 )
-def test_npz_files_that_hold_no_models_are_refused(tmp_path: Path, arrays: Any, message: str):
+def test_npz_files_that_hold_no_models_are_refused(tmp_path: Path, arrays: Any, facts: tuple[str, ...]):
     path = tmp_path / "bad.npz"
     np.savez(path, **arrays)
-    with pytest.raises(ValueError, match=message) as refused:
+    with refused(str(path), *facts):
         models_from_npz(path)
-    assert str(path) in str(refused.value)
 
 
 def test_files_that_are_no_npz_are_refused(tmp_path: Path):
     path = tmp_path / "text.npz"
     path.write_text("hello")
-    with pytest.raises(ValueError, match=r"text.npz is not an .npz file"):
+    with refused("text.npz", ".npz"):
         models_from_npz(path)
     with pytest.raises(FileNotFoundError):
         models_from_npz(tmp_path / "none.npz")
@@ -114,78 +114,79 @@ GOOD = "s,a,s_next,p,model\n0,0,1,1.0,x\n1,0,0,0.5,x\n1,0,1,0.5,x\n"
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("text", "facts"),
     [
         (
             GOOD.replace("s_next,", "next,"),
-            "has no column 's_next'; it needs s, a, s_next, p and has s, a, next, p",
+            ("'s_next'", "s, a, s_next, p", "s, a, next, p"),
         ),
-        ("s,a,s_next,p\n", "has no rows"),
+        ("s,a,s_next,p\n", ("rows",)),
         (
             GOOD.replace("1,0,0,0.5", "one,0,0,0.5"),
-            "row 2: s is 'one'; it needs a whole number that is at least 0",
+            ("2", "s", "'one'", "0", "whole number"),
         ),
-        (GOOD.replace("1,0,0,0.5", "1,0.5,0,0.5"), "row 2: a is '0.5'; it needs a whole number"),
-        (GOOD.replace("1,0,0,0.5", "1,0,-1,0.5"), "row 2: s_next is '-1'; it needs a whole number"),
-        (GOOD.replace("1,0,0,0.5", "1,0,,0.5"), "row 2: s_next is None; it needs a whole number"),
-        (GOOD.replace("1,0,0,0.5", "1,0,0,1.5"), "row 2: p is '1.5'; it needs a number from 0 to 1"),
-        (GOOD.replace("1,0,0,0.5", "1,0,0,nan"), "row 2: p is 'nan'; it needs a number from 0 to 1"),
-        (GOOD.replace("1,0,0,0.5", "1,0,0,half"), "row 2: p is 'half'; it needs a number from 0 to 1"),
-        (GOOD.replace("1,0,0,0.5", "1,0,1,0.5"), "row 3: this transition of this model is in row 2 already"),
+        (GOOD.replace("1,0,0,0.5", "1,0.5,0,0.5"), ("2", "a", "'0.5'", "whole number")),
+        (GOOD.replace("1,0,0,0.5", "1,0,-1,0.5"), ("2", "s_next", "'-1'", "whole number")),
+        (GOOD.replace("1,0,0,0.5", "1,0,,0.5"), ("2", "s_next", "None", "whole number")),
+        (GOOD.replace("1,0,0,0.5", "1,0,0,1.5"), ("2", "p", "'1.5'", "0", "1")),
+        (GOOD.replace("1,0,0,0.5", "1,0,0,nan"), ("2", "p", "'nan'", "0", "1")),
+        (GOOD.replace("1,0,0,0.5", "1,0,0,half"), ("2", "p", "'half'", "0", "1")),
+        (GOOD.replace("1,0,0,0.5", "1,0,1,0.5"), ("row 3", "row 2")),
         (
             GOOD.replace("1,0,0,0.5", "1,0,0,0.4"),
-            r"row 2: p sums to 0.9 for \(s=1, a=0\) of model 'x'; it needs 1",
+            ("2", "p", "0.9", "(s=1, a=0)", "'x'", "1"),
         ),
-        (GOOD + "0,1,0,1.0,x\n", r"has no row for \(s=1, a=1\) of model 'x'; every model needs every pair"),
-        (GOOD + "50000000,0,0,1.0,x\n", r"has no row for \(s=2, a=0\) of model 'x'"),
-        (GOOD.replace("1,0,0,0.5,x", "1,0,0,0.5,"), "row 2: model is None; it needs a name"),
-        (GOOD + "0,0,0,1.0,y\n", r"has no row for \(s=1, a=0\) of model 'y'"),
+        (GOOD + "0,1,0,1.0,x\n", ("(s=1, a=1)", "'x'")),
+        (GOOD + "50000000,0,0,1.0,x\n", ("(s=2, a=0)", "'x'")),
+        (GOOD.replace("1,0,0,0.5,x", "1,0,0,0.5,"), ("row 2", "model", "None")),
+        (GOOD + "0,0,0,1.0,y\n", ("(s=1, a=0)", "'y'")),
     ],
 )
-def test_what_is_wrong_with_a_table_is_named_by_file_and_row(tmp_path: Path, text: str, message: str):
+def test_what_is_wrong_with_a_table_is_named_by_file_and_row(
+    tmp_path: Path, text: str, facts: tuple[str, ...]
+):
     path = tmp_path / "table.csv"
     path.write_text(text)
-    with pytest.raises(ValueError, match=message) as refused:
+    with refused(str(path), *facts):
         models_from_table(path)
-    assert str(path) in str(refused.value)
 
 
 def test_sizes_may_be_told(tmp_path: Path):
     path = tmp_path / "table.csv"
     path.write_text(GOOD)
-    with pytest.raises(ValueError, match=r"table.csv, row 2: s is '1'; it needs a whole number from 0 to 0"):
+    with refused("table.csv", "2", "s", "'1'", "0", "whole number"):
         models_from_table(path, states=1)
-    with pytest.raises(ValueError, match=r"has no row for \(s=2, a=0\)"):
+    with refused("(s=2, a=0)"):
         models_from_table(path, states=3)
-    with pytest.raises(ValueError, match="states is 0"):
+    with refused("states", "0"):
         models_from_table(path, states=0)
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "message"),
+    ("name", "content", "facts"),
     [
-        ("table.txt", b"", "ends in '.txt'; it needs .csv or .parquet"),
-        ("table.parquet", b"hello", "cannot be read as parquet"),
-        ("table.csv", b"", "cannot be read as csv"),
-        ("table.csv", b"s,a,s_next\n1,2,3,4,5\n", "cannot be read as csv"),
+        ("table.txt", b"", ("'.txt'", ".csv", ".parquet")),
+        ("table.parquet", b"hello", ("parquet",)),
+        ("table.csv", b"", ("csv",)),
+        ("table.csv", b"s,a,s_next\n1,2,3,4,5\n", ("csv",)),
     ],
 )
-def test_files_of_another_kind_are_refused(tmp_path: Path, name: str, content: bytes, message: str):
+def test_files_of_another_kind_are_refused(tmp_path: Path, name: str, content: bytes, facts: tuple[str, ...]):
     path = tmp_path / name
     path.write_bytes(content)
-    with pytest.raises(ValueError, match=message):
+    with refused(*facts):
         read_log(path)
 
 
 def test_a_file_must_be_there(tmp_path: Path):
-    with pytest.raises(FileNotFoundError, match=r"none.csv"):
+    with refused("none.csv", by=FileNotFoundError):
         read_log(tmp_path / "none.csv")
 
 
 def test_parquet_columns_are_checked_too(tmp_path: Path):
     frame = polars.DataFrame({"s": [0, 1], "a": [0.0, 0.5], "s_next": [1, 0]})
     path = write(frame, tmp_path / "log.parquet")
-    with pytest.raises(ValueError, match=r"log.parquet, row 2: a is 0.5; it needs a whole number"):
+    with refused("log.parquet", "2", "a", "0.5", "whole number"):
         read_log(path)
 
 
@@ -221,7 +222,7 @@ def test_a_pair_that_one_log_lacks_is_uniform_on_what_others_saw(tmp_path: Path)
 
 def test_pairs_that_no_log_has(tmp_path: Path):
     path = log_file(tmp_path / "a.csv", CALM)
-    with pytest.raises(ValueError, match=r"no log \(.*a.csv\) has \(s=0, a=1\), one of 2 such pairs"):
+    with refused("a.csv", "(s=0, a=1)", "2"):
         models_from_logs([path], actions=2)
     (stay,) = cubes(models_from_logs([path], actions=2, unseen="stay"), 2)
     np.testing.assert_array_equal(stay[:, 1], np.eye(2))
@@ -230,21 +231,21 @@ def test_pairs_that_no_log_has(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("call", "message"),
+    ("call", "facts"),
     [
-        (lambda path: models_from_logs([]), "paths needs a list of files"),
-        (lambda path: models_from_logs(str(path)), "paths needs a list of files"),
-        (lambda path: models_from_logs([path], smoothing=-1.0), "smoothing is -1.0"),
+        (lambda path: models_from_logs([]), ("paths",)),
+        (lambda path: models_from_logs(str(path)), ("paths",)),
+        (lambda path: models_from_logs([path], smoothing=-1.0), ("smoothing", "-1.0")),
         (
             lambda path: models_from_logs([path], unseen="guess"),
-            "unseen is 'guess'; it needs one of 'refuse'",
+            ("unseen", "'guess'", "'refuse'"),
         ),
-        (lambda path: models_from_logs([path], states=1), r"a.csv, row 4: s is '1'; .* from 0 to 0"),
+        (lambda path: models_from_logs([path], states=1), ("a.csv", "4", "s", "'1'", "0")),
     ],
 )
-def test_bad_settings_of_logs_are_refused(tmp_path: Path, call: Any, message: str):
+def test_bad_settings_of_logs_are_refused(tmp_path: Path, call: Any, facts: tuple[str, ...]):
     path = log_file(tmp_path / "a.csv", CALM)
-    with pytest.raises(ValueError, match=message):
+    with refused(*facts):
         call(path)
 
 
@@ -345,20 +346,20 @@ def test_counts_added_at_once_are_counts_added_one_by_one(name: str):
 
 
 @pytest.mark.parametrize(
-    ("path", "message"),
+    ("path", "facts"),
     [
-        (([0, 5], [0, 0], [0, 0]), "states is 5 at index 1; it needs a whole number from 0 to 3"),
-        (([0], [2], [0]), "actions is 2 at index 0"),
-        (([0], [0], [-1]), "next_states is -1 at index 0"),
-        (([0], [0, 1], [0]), "actions has 2 entries, but states has 1"),
-        (([0.5], [0], [0]), r"states has shape \(1,\) and holds float64"),
-        (([[0]], [0], [0]), r"states has shape \(1, 1\)"),
-        (([0, 0], [0, 0], [0, 3]), r"\(s=0, a=0, s'=3\) at index 1 has probability 0"),
+        (([0, 5], [0, 0], [0, 0]), ("states", "5", "1", "0", "3", "whole number")),
+        (([0], [2], [0]), ("actions", "2", "0")),
+        (([0], [0], [-1]), ("next_states", "-1", "0")),
+        (([0], [0, 1], [0]), ("actions", "2", "states", "1")),
+        (([0.5], [0], [0]), ("states", "(1,)", "float64")),
+        (([[0]], [0], [0]), ("states", "(1, 1)")),
+        (([0, 0], [0, 0], [0, 3]), ("(s=0, a=0, s'=3)", "1", "0")),
     ],
 )
-def test_bad_logs_are_refused_as_a_whole(path: Any, message: str):
+def test_bad_logs_are_refused_as_a_whole(path: Any, facts: tuple[str, ...]):
     agent = vbmle.MaximumLikelihood(riverswim(4).mdp)
-    with pytest.raises(ValueError, match=message):
+    with refused(*facts):
         agent.observe_many(*path)
     assert agent.counts.total == 0
     assert agent.counts.num_observed == 0

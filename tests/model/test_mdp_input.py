@@ -1,6 +1,5 @@
 """What models refuse, and how they say it; files, whole, damaged and foreign."""
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import refused
 from scipy import sparse
 from small_worlds import EXAMPLES
 
@@ -38,156 +38,156 @@ FULL = np.ones((4, 2, 4), dtype=bool)
 PSI, MU = np.eye(8).reshape(4, 2, 8), np.eye(4)
 
 Mdp = LinearMixtureMDP
-BAD: dict[str, tuple[Any, str]] = {
-    "features with three axes": (lambda: Mdp(FEATURES[..., 0], REWARD, 0.9), r"features has 3 axes.*needs 4"),
-    "features not square": (lambda: Mdp(FEATURES[:3], REWARD, 0.9), r"features has shape \(3, 2, 4, 3\)"),
-    "features without coordinates": (lambda: Mdp(FEATURES[..., :0], REWARD, 0.9), r"features has shape"),
+BAD: dict[str, tuple[Any, tuple[str, ...]]] = {
+    "features with three axes": (lambda: Mdp(FEATURES[..., 0], REWARD, 0.9), ("features", "3", "4")),
+    "features not square": (lambda: Mdp(FEATURES[:3], REWARD, 0.9), ("features", "(3, 2, 4, 3)")),
+    "features without coordinates": (lambda: Mdp(FEATURES[..., :0], REWARD, 0.9), ("features",)),
     "features NaN": (
         lambda: Mdp(spoiled(FEATURES, np.nan), REWARD, 0.9),
-        r"features is nan at index \(3, 1, 3, 2\)",
+        ("features", "nan", "(3, 1, 3, 2)"),
     ),
-    "features infinite": (lambda: Mdp(spoiled(FEATURES, np.inf), REWARD, 0.9), r"features is inf at index"),
+    "features infinite": (lambda: Mdp(spoiled(FEATURES, np.inf), REWARD, 0.9), ("features", "inf")),
     "reward of the wrong shape": (
         lambda: Mdp(FEATURES, REWARD.T, 0.9),
-        r"reward has shape \(2, 4\).*\(4, 2\)",
+        ("reward", "(2, 4)", "(4, 2)"),
     ),
-    "reward with one axis": (lambda: Mdp(FEATURES, REWARD[0], 0.9), r"reward has 1 axes.*2 or 3"),
+    "reward with one axis": (lambda: Mdp(FEATURES, REWARD[0], 0.9), ("reward", "1", "2", "3")),
     "reward by transition of the wrong shape": (
         lambda: Mdp(FEATURES, REWARD_NEXT[:, :, :2], 0.9),
-        r"reward has shape \(4, 2, 2\)",
+        ("reward", "(4, 2, 2)"),
     ),
-    "reward NaN": (lambda: Mdp(FEATURES, spoiled(REWARD, np.nan), 0.9), r"reward is nan at index \(3, 1\)"),
+    "reward NaN": (lambda: Mdp(FEATURES, spoiled(REWARD, np.nan), 0.9), ("reward", "nan", "(3, 1)")),
     "reward above 1": (
         lambda: Mdp(FEATURES, spoiled(REWARD, 1.5), 0.9),
-        r"reward is 1.5 at \(s=3, a=1\).*\[0, 1\].*normalise_reward",
+        ("reward", "1.5", "(s=3, a=1)", "[0, 1]", "normalise_reward"),
     ),
-    "reward below 0": (lambda: Mdp(FEATURES, spoiled(REWARD, -0.5), 0.9), r"reward is -0.5 at \(s=3, a=1\)"),
+    "reward below 0": (lambda: Mdp(FEATURES, spoiled(REWARD, -0.5), 0.9), ("reward", "-0.5", "(s=3, a=1)")),
     "reward by transition above 1": (
         lambda: Mdp(FEATURES, spoiled(REWARD_NEXT, 2.0), 0.9),
-        r"reward is 2 at \(s=3, a=1, s'=3\)",
+        ("reward", "2", "(s=3, a=1, s'=3)"),
     ),
     "sparse reward of the wrong shape": (
         lambda: Mdp.from_models([sparse.csr_array(m) for m in ROWS], sparse.csr_array(REWARD), 0.9),
-        r"reward has shape \(4, 2\).*\(8, 4\)",
+        ("reward", "(4, 2)", "(8, 4)"),
     ),
-    "discount 1": (lambda: Mdp(FEATURES, REWARD, 1.0), r"discount is 1.0.*between 0 and 1"),
-    "discount 0": (lambda: Mdp(FEATURES, REWARD, 0.0), r"discount is 0.0"),
-    "discount NaN": (lambda: Mdp(FEATURES, REWARD, np.nan), r"discount is nan"),
-    "p_min negative": (lambda: Mdp(FEATURES, REWARD, 0.9, p_min=-0.1), r"p_min is -0.1"),
-    "p_min above 1": (lambda: Mdp(FEATURES, REWARD, 0.9, p_min=1.5), r"p_min is 1.5.*at most 1"),
-    "p_min infinite": (lambda: Mdp(FEATURES, REWARD, 0.9, p_min=np.inf), r"p_min is inf"),
+    "discount 1": (lambda: Mdp(FEATURES, REWARD, 1.0), ("discount", "1.0", "0", "1")),
+    "discount 0": (lambda: Mdp(FEATURES, REWARD, 0.0), ("discount", "0.0")),
+    "discount NaN": (lambda: Mdp(FEATURES, REWARD, np.nan), ("discount", "nan")),
+    "p_min negative": (lambda: Mdp(FEATURES, REWARD, 0.9, p_min=-0.1), ("p_min", "-0.1")),
+    "p_min above 1": (lambda: Mdp(FEATURES, REWARD, 0.9, p_min=1.5), ("p_min", "1.5", "1")),
+    "p_min infinite": (lambda: Mdp(FEATURES, REWARD, 0.9, p_min=np.inf), ("p_min", "inf")),
     "p_min too large for a row": (
         lambda: Mdp.tabular(FULL, REWARD, 0.9, p_min=0.3),
-        r"empty.*p_min = 0.3.*4 successors of \(s=0, a=0\).*at most 0.25",
+        ("empty", "p_min", "0.3", "4", "(s=0, a=0)", "0.25"),
     ),
     "initial of the wrong length": (
         lambda: Mdp(FEATURES, REWARD, 0.9, initial=[0.5, 0.5]),
-        r"initial has shape \(2,\).*\(4,\)",
+        ("initial", "(2,)", "(4,)"),
     ),
     "initial that sums to 2": (
         lambda: Mdp(FEATURES, REWARD, 0.9, initial=[1, 1, 0, 0]),
-        r"initial sums to 2",
+        ("initial", "2.0", "1"),
     ),
     "initial negative": (
         lambda: Mdp(FEATURES, REWARD, 0.9, initial=[2, -1, 0, 0]),
-        r"initial is -1.0 at state 1",
+        ("initial", "-1.0", "1"),
     ),
-    "initial NaN": (lambda: Mdp(FEATURES, REWARD, 0.9, initial=[np.nan, 1, 0, 0]), r"initial is nan"),
+    "initial NaN": (lambda: Mdp(FEATURES, REWARD, 0.9, initial=[np.nan, 1, 0, 0]), ("initial", "nan")),
     "unknown domain": (
         lambda: Mdp(FEATURES, REWARD, 0.9, domain="cube"),
-        r"domain is 'cube'.*'polytope', 'simplex'",
+        ("domain", "'cube'", "'polytope'", "'simplex'"),
     ),
     "impossible of the wrong shape": (
         lambda: Mdp(FEATURES, REWARD, 0.9, impossible=np.zeros((3, 2, 3), dtype=bool)),
-        r"impossible has shape \(3, 2, 3\)",
+        ("impossible", "(3, 2, 3)"),
     ),
     "impossible not boolean": (
         lambda: Mdp(FEATURES, REWARD, 0.9, impossible=MODELS[0]),
-        r"impossible holds values other than True and False",
+        ("impossible", "True", "False"),
     ),
     "everything impossible": (
         lambda: Mdp(FEATURES, REWARD, 0.9, impossible=FULL),
-        r"\(s=0, a=0\) has no possible successor",
+        ("(s=0, a=0)",),
     ),
     "rows that sum to 1 for no theta": (
         lambda: Mdp(sums_to_one_for_no_theta(), REWARD, 0.9),
-        r"empty.*sum to 1 for no theta",
+        ("empty", "1"),
     ),
-    "no models": (lambda: Mdp.from_models([], REWARD, 0.9), r"models is empty"),
+    "no models": (lambda: Mdp.from_models([], REWARD, 0.9), ("models", "empty")),
     "models of two shapes": (
         lambda: Mdp.from_models([MODELS[0], MODELS[1][:, :1]], REWARD, 0.9),
-        r"models\[1\] has shape \(4, 1, 4\)",
+        ("models[1]", "(4, 1, 4)"),
     ),
     "a model that is not a distribution": (
         lambda: Mdp.from_models([MODELS[0], spoiled(MODELS[1], 0.99)], REWARD, 0.9),
-        r"models\[1\] sums to .* at \(s=3, a=1\)",
+        ("models[1]", "(s=3, a=1)"),
     ),
     "a negative model": (
         lambda: Mdp.from_models([spoiled(MODELS[0], -0.1)], REWARD, 0.9),
-        r"models\[0\] is -0.1 at \(s, a, s'\) = \(3, 1, 3\)",
+        ("models[0]", "-0.1", "(s, a, s')", "(3, 1, 3)"),
     ),
     "a NaN model": (
         lambda: Mdp.from_models([spoiled(MODELS[0], np.nan)], REWARD, 0.9),
-        r"models\[0\] is nan",
+        ("models[0]", "nan"),
     ),
     "a sparse model that is not a distribution": (
         lambda: Mdp.from_models([sparse.csr_array(spoiled(ROWS[0], 0.99))], REWARD, 0.9),
-        r"models\[0\].*\(s=3, a=1\)",
+        ("models[0]", "(s=3, a=1)"),
     ),
     "a negative sparse model that sums to 1": (
         lambda: Mdp.from_models([sparse.csr_array(np.tile([-0.5, 0.5, 0.5, 0.5], (8, 1)))], REWARD, 0.9),
-        r"models\[0\].*\(s=0, a=0\)",
+        ("models[0]", "(s=0, a=0)"),
     ),
     "a NaN sparse model": (
         lambda: Mdp.from_models([sparse.csr_array(spoiled(ROWS[0], np.nan))], REWARD, 0.9),
-        r"models\[0\] is nan",
+        ("models[0]", "nan"),
     ),
     "a sparse model of the wrong shape": (
         lambda: Mdp.from_models([sparse.csr_array(ROWS[0][:7])], REWARD, 0.9),
-        r"models\[0\] has shape \(7, 4\)",
+        ("models[0]", "(7, 4)"),
     ),
     "sparse and dense models": (
         lambda: Mdp.from_models([MODELS[0], sparse.csr_array(ROWS[0])], REWARD, 0.9),
-        r"mixes sparse and dense",
+        ("models", "sparse", "dense"),
     ),
     "a support without successors": (
         lambda: Mdp.tabular(np.eye(4, dtype=bool)[:, None, :] & np.array([[True], [False]]), REWARD, 0.9),
-        r"\(s=0, a=1\) has no possible successor",
+        ("(s=0, a=1)",),
     ),
     "a support of the wrong shape": (
         lambda: Mdp.tabular(FULL[:3], REWARD, 0.9),
-        r"support has shape \(3, 2, 4\)",
+        ("support", "(3, 2, 4)"),
     ),
     "a sparse support of the wrong shape": (
         lambda: Mdp.tabular(sparse.csr_array(np.ones((7, 4))), REWARD, 0.9),
-        r"support has shape \(7, 4\)",
+        ("support", "(7, 4)"),
     ),
-    "psi with two axes": (lambda: Mdp.bilinear(PSI[0], MU, REWARD, 0.9), r"psi has 2 axes"),
-    "mu with other states": (lambda: Mdp.bilinear(PSI, MU[:3], REWARD, 0.9), r"mu has shape \(3, 4\)"),
-    "mu NaN": (lambda: Mdp.bilinear(PSI, spoiled(MU, np.nan), REWARD, 0.9), r"mu is nan at index \(3, 3\)"),
+    "psi with two axes": (lambda: Mdp.bilinear(PSI[0], MU, REWARD, 0.9), ("psi", "2")),
+    "mu with other states": (lambda: Mdp.bilinear(PSI, MU[:3], REWARD, 0.9), ("mu", "(3, 4)")),
+    "mu NaN": (lambda: Mdp.bilinear(PSI, spoiled(MU, np.nan), REWARD, 0.9), ("mu", "nan", "(3, 3)")),
 }
 
 
 @pytest.mark.parametrize("case", BAD)
 def test_bad_input_is_refused_by_name(case: str):
-    build, message = BAD[case]
-    with pytest.raises(ValueError, match=message):
+    build, facts = BAD[case]
+    with refused(*facts):
         build()
 
 
 @pytest.mark.parametrize(
-    ("theta", "message"),
+    ("theta", "facts"),
     [
-        ([0.5, 0.5], r"theta has shape \(2,\).*\(3,\)"),
-        ([[0.2, 0.3, 0.5]], r"theta has 2 axes"),
-        ([0.2, 0.3, np.nan], r"theta is nan at index \(2,\)"),
-        ([0.5, 0.6, -0.1], r"outside the feasible set by 0.1: theta\[2\] = -0.1"),
-        ([0.2, 0.3, 0.6], r"outside the feasible set by 0.1: .*sum"),
+        ([0.5, 0.5], ("theta", "(2,)", "(3,)")),
+        ([[0.2, 0.3, 0.5]], ("theta", "2")),
+        ([0.2, 0.3, np.nan], ("theta", "nan", "(2,)")),
+        ([0.5, 0.6, -0.1], ("0.1", "theta[2]", "-0.1")),
+        ([0.2, 0.3, 0.6], ("0.1", "theta", "1.1", "1")),
     ],
 )
-def test_a_world_refuses_a_theta_outside_and_says_where(theta: Any, message: str):
+def test_a_world_refuses_a_theta_outside_and_says_where(theta: Any, facts: tuple[str, ...]):
     mdp = LinearMixtureMDP.from_models(list(MODELS), REWARD, 0.9)
-    with pytest.raises(ValueError, match=message):
+    with refused(*facts):
         World(mdp, theta)
 
 
@@ -195,13 +195,13 @@ def test_a_world_names_the_negative_probability():
     mdp = LinearMixtureMDP.tabular(FULL, REWARD, 0.9)
     theta = np.full(32, 0.25)
     theta[28:] = [0.5, 0.4, 0.3, -0.2]  # the last pair, (3, 1)
-    with pytest.raises(ValueError, match=re.escape("P(s=3, a=1, s'=3) = -0.2")):
+    with refused("(s=3, a=1, s'=3)", "-0.2"):
         World(mdp, theta)
 
 
 def test_a_world_names_what_should_be_impossible():
     world = EXAMPLES["impossible transitions"]
-    with pytest.raises(ValueError, match=r"P\(s=0, a=0, s'=0\) = .*known to be impossible"):
+    with refused("(s=0, a=0, s'=0)", "impossible"):
         World(world.mdp, [0.1, 0.0, 0.0, 0.9])
 
 
@@ -246,19 +246,19 @@ def test_a_foreign_file_is_refused_by_name(tmp_path: Path):
     foreign = tmp_path / "foreign.npz"
     for content in (b"", b"not an archive", b"PK\x03\x04 nor is this"):
         foreign.write_bytes(content)
-        with pytest.raises(ValueError, match=r"foreign\.npz is not a model"):
+        with refused("foreign.npz"):
             LinearMixtureMDP.load(foreign)
     np.savez(foreign, anything=np.arange(3))
-    with pytest.raises(ValueError, match=r"foreign\.npz is not a model"):
+    with refused("foreign.npz"):
         LinearMixtureMDP.load(foreign)
     np.savez(foreign, meta=np.array([{"format": "pickled"}], dtype=object))
-    with pytest.raises(ValueError, match=r"foreign\.npz is not a model"):
+    with refused("foreign.npz"):
         LinearMixtureMDP.load(foreign)
     np.savez(foreign, meta=np.frombuffer(b'{"format": "something-else-7"}', dtype=np.uint8))
-    with pytest.raises(ValueError, match="something-else-7"):
+    with refused("something-else-7"):
         LinearMixtureMDP.load(foreign)
     np.save(tmp_path / "array.npy", np.arange(3))
-    with pytest.raises(ValueError, match=r"array\.npy is not a model"):
+    with refused("array.npy"):
         LinearMixtureMDP.load(tmp_path / "array.npy")
 
 
@@ -291,7 +291,7 @@ def test_a_missing_part_is_named(tmp_path: Path):
     with np.load(tmp_path / "whole.npz") as file:
         parts = {name: file[name] for name in file.files if name != "successor"}
     np.savez(tmp_path / "hurt.npz", **parts)
-    with pytest.raises(ValueError, match=r"hurt.npz is a damaged model file.*successor"):
+    with refused("hurt.npz", "successor"):
         LinearMixtureMDP.load(tmp_path / "hurt.npz")
 
 

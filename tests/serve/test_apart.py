@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from refusals import refused
 from serving import DEPOT, PATIENCE, Local, process, served
 
 from vbmle.serve import insight
@@ -84,7 +85,7 @@ def test_an_error_while_looking_is_said_and_ends_nothing(tmp_path: Path):
         assert copy is not None
         apart: Any = local.service._apart
         before = apart._process.pid
-        with pytest.raises(Unseen, match="could not be computed"):
+        with refused("bounds", "alarm", by=Unseen):
             await asyncio.to_thread(
                 apart.look, copy._replace(agent=b"no agent"), created, controller.outcomes
             )

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
+from refusals import refused, require_told
 from serving import NPZ, PATIENCE, Local, Process, process, served
 
 from vbmle.serve.client import Refused
@@ -115,7 +116,7 @@ def test_a_body_without_an_end_is_cut_off(server: Process):
         connection.send(b"%x\r\n%b\r\n" % (size, b" " * size))
     answer = connection.getresponse()
     assert answer.status == 413
-    assert json.loads(answer.read())["error"].startswith(f"the body has more than {BODY_BYTES} bytes")
+    require_told(json.loads(answer.read())["error"], "body", str(BODY_BYTES))
     connection.close()
     assert server.client().loop("depot").act(1).action in range(3)
 
@@ -137,9 +138,9 @@ def test_a_model_with_a_pickle_in_it_is_refused_and_not_opened(server: Process, 
     with zipfile.ZipFile(io.BytesIO(NPZ)) as model, zipfile.ZipFile(content, "w") as changed:
         for name in model.namelist():
             changed.writestr(name, hidden.getvalue() if name == model.namelist()[-1] else model.read(name))
-    with pytest.raises(Refused, match=r"the body is not the \.npz of a model") as refused:
+    with refused("body", ".npz", "model", by=Refused) as answer:
         server.client().put_model("trap", content.getvalue())
-    assert (refused.value.status, trap.exists()) == (422, False)
+    assert (answer.value.status, trap.exists()) == (422, False)
     pickle.loads(pickle.dumps(Trap(trap)))
     assert trap.exists(), "the trap works"
 
@@ -152,10 +153,9 @@ def test_a_request_that_breaks_something_is_told_so_and_the_log_says_where(path:
         controller.outcomes = None  # nothing works without
         sent: list[Any] = []
         decision = {"state": 1, "request_id": "r1"} if "decisions" in path else None
-        with pytest.raises(AttributeError, match="NoneType"):  # which the server logs
+        with pytest.raises(AttributeError):  # which the server logs
             await local.ask("POST" if decision else "GET", path, decision, sent=sent)
-        expected = f"{path} failed inside the server; its log says where"
         assert sent[0]["status"] == 500
-        assert expected in json.loads(sent[1]["body"])["error"]
+        require_told(json.loads(sent[1]["body"])["error"], path, "log")
 
     served(tmp_path, test)

@@ -167,7 +167,7 @@ def test_events_cannot_be_changed_or_deleted(tmp_path: Path):
     served(tmp_path, first)
     connection = sqlite3.connect(tmp_path / "events.db")
     for statement in ("UPDATE events SET time = 0", "DELETE FROM events"):
-        with pytest.raises(sqlite3.IntegrityError, match="events are never"):
+        with pytest.raises(sqlite3.IntegrityError):
             connection.execute(statement)
     connection.close()
 

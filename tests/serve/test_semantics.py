@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from refusals import require_told
 from serving import NPZ, Hands, Local, counted, counts, saved, served
 
 from vbmle.worlds import riverswim
@@ -37,7 +38,7 @@ def test_a_used_request_id_with_another_body_is_a_conflict(tmp_path: Path, other
         before = counted(local)
         answer = await local.post("decisions", {"request_id": "r1", **other})
         assert answer.status == 409
-        assert "request_id 'r1' was used before with" in answer.body["error"]
+        require_told(answer.body["error"], "request_id", "'r1'")
         assert counted(local) == before
 
     served(tmp_path, test)
@@ -53,7 +54,7 @@ def test_observations_are_counted_once_and_contradictions_refused(tmp_path: Path
         assert (await local.post("observations", told)).body == {"recorded": 0, "duplicates": 1}
         answer = await local.post("observations", {**told, "next_state": 3})
         assert answer.status == 409
-        assert "was observed to lead to state 2, not to state 3" in answer.body["error"]
+        require_told(answer.body["error"], told["decision_id"], "state 2", "state 3")
         assert counted(local) == before
 
     served(tmp_path, test)
@@ -66,7 +67,7 @@ def test_many_observations_are_recorded_together_or_not_at_all(tmp_path: Path):
         many = [{"decision_id": name, "next_state": 2} for name in names]
         wrong = await local.post("observations", [*many, {"decision_id": "d999", "next_state": 2}])
         assert wrong.status == 422
-        assert wrong.body["error"].startswith("observations[3]: decision_id is 'd999'")
+        require_told(wrong.body["error"], "observations[3]", "decision_id", "'d999'")
         twice = await local.post("observations", [*many, {"decision_id": names[0], "next_state": 1}])
         assert twice.status == 409
         assert local.service.loops["depot"].ledger.observations == 0
@@ -161,12 +162,12 @@ def test_cancelled_is_neither_data_nor_waited_for(tmp_path: Path):
         assert (await local.post("cancel", {"decision_id": one})).status == 200
         late = await local.post("observations", {"decision_id": one, "next_state": 0})
         assert late.status == 409
-        assert "was cancelled" in late.body["error"]
+        require_told(late.body["error"], one, "cancelled")
         assert counted(local) == before
         await local.post("observations", {"decision_id": two, "next_state": 0})
         answer = await local.post("cancel", {"decision_id": two})
         assert answer.status == 409
-        assert "was observed" in answer.body["error"]
+        require_told(answer.body["error"], two, "observed")
 
     served(tmp_path, test)
 
@@ -176,7 +177,7 @@ def test_in_shadow_the_baseline_acts_and_the_agent_learns(tmp_path: Path):
         await local.make(mode="shadow")
         refused = await local.post("decisions", {"state": 0, "request_id": "r0"})
         assert refused.status == 422
-        assert "baseline_action is missing" in refused.body["error"]
+        require_told(refused.body["error"], "baseline_action")
         answer = await local.decide(0, "r1", baseline_action=2)
         assert (answer["action"], answer["mode"]) == (2, "shadow")
         assert answer["suggested"] == local.service.loops["depot"].solves.policy.actions[0]
@@ -196,7 +197,7 @@ def test_an_impossible_outcome_is_refused_and_remembered_once(tmp_path: Path):
         told = {"decision_id": answer["decision_id"], "next_state": 3}
         refused = [await local.post("observations", told) for _ in range(2)]
         assert [one.status for one in refused] == [422, 422]
-        assert "impossible that action 0 in state 0 leads to state 3" in refused[0].body["error"]
+        require_told(refused[0].body["error"], "impossible", "action 0", "state 0", "state 3")
         assert refused[0].body == refused[1].body
         state = local.service.loops["depot"].ledger
         assert (state.refusals, state.observations, len(state.pending)) == (1, 0, 1)
@@ -228,7 +229,7 @@ def test_models_and_loops_can_be_put_again_but_not_otherwise(tmp_path: Path):
         assert made[0].body == made[1].body
         changed = await local.ask("PUT", "/v1/loops/a", {**body, "settings": {"seed": 2}})
         assert changed.status == 409
-        assert "exists with settings {'seed': 1}, not {'seed': 2}" in changed.body["error"]
+        require_told(changed.body["error"], "settings", "{'seed': 1}", "{'seed': 2}")
         both = await asyncio.gather(*(local.ask("PUT", "/v1/loops/b", body) for _ in range(3)))
         assert sorted(answer.status for answer in both) == [200, 200, 201]
 

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from refusals import refused
 
 import vbmle
 from vbmle.simulation import earned
@@ -83,15 +84,15 @@ def test_gymnasium_meets_the_changes_too():
 
 
 @pytest.mark.parametrize(
-    ("path", "change", "message"),
+    ("path", "change", "facts"),
     [
-        ([], "jump", "path is empty"),
-        ([(3, ONE)], "jump", r"path has the steps \[3\]; they begin at 0 and grow"),
-        ([(0, ONE), (5, TWO), (5, ONE)], "jump", "they begin at 0 and grow"),
-        ([(0, ONE), (5, [2.0, -1.0])], "jump", "theta lies outside the feasible set"),
-        ([(0, ONE)], "sudden", "change is 'sudden'; it needs one of 'jump', 'slow'"),
+        ([], "jump", ("path", "empty")),
+        ([(3, ONE)], "jump", ("path", "[3]", "0")),
+        ([(0, ONE), (5, TWO), (5, ONE)], "jump", ("path", "[0, 5, 5]")),
+        ([(0, ONE), (5, [2.0, -1.0])], "jump", ("theta",)),
+        ([(0, ONE)], "sudden", ("change", "'sudden'", "'jump'", "'slow'")),
     ],
 )
-def test_paths_that_cannot_be_are_refused(path: Any, change: str, message: str):
-    with pytest.raises(ValueError, match=message):
+def test_paths_that_cannot_be_are_refused(path: Any, change: str, facts: tuple[str, ...]):
+    with refused(*facts):
         vbmle.DriftingWorld(MDP, path, change)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from refusals import refused
 
 from vbmle import Oracle, World, earned, evaluate, plan, simulate
 from vbmle.simulation import rewards
@@ -142,21 +143,21 @@ def test_the_hidden_mix_may_be_drawn(build: Any):
 
 
 @pytest.mark.parametrize(
-    ("build", "message"),
+    ("build", "facts"),
     [
-        (lambda: inventory(0), "capacity is 0"),
-        (lambda: inventory(lot=0), "lot is 0"),
-        (lambda: inventory(mix=[0.5, 0.5]), "mix has 2 weights; it needs 3, one for each base model"),
-        (lambda: inventory(mix="rnd"), "mix is 'rnd'; it needs one of 'random'"),
-        (lambda: queue(0), "capacity is 0"),
-        (lambda: queue(mix=[1.0, 1.0, 0.0]), "mix sums to 2; it needs 1"),
-        (lambda: maintenance(1), "ages is 1; it needs a whole number that is at least 2"),
-        (lambda: pricing(0), "days is 0"),
-        (lambda: pricing(5, 0), "seats is 0"),
+        (lambda: inventory(0), ("capacity", "0")),
+        (lambda: inventory(lot=0), ("lot", "0")),
+        (lambda: inventory(mix=[0.5, 0.5]), ("mix", "2", "3")),
+        (lambda: inventory(mix="rnd"), ("mix", "'rnd'", "'random'")),
+        (lambda: queue(0), ("capacity", "0")),
+        (lambda: queue(mix=[1.0, 1.0, 0.0]), ("mix", "2", "1")),
+        (lambda: maintenance(1), ("ages", "1", "2", "whole number")),
+        (lambda: pricing(0), ("days", "0")),
+        (lambda: pricing(5, 0), ("seats", "0")),
     ],
 )
-def test_bad_arguments_are_refused_by_name(build: Any, message: str):
-    with pytest.raises(ValueError, match=message):
+def test_bad_arguments_are_refused_by_name(build: Any, facts: tuple[str, ...]):
+    with refused(*facts):
         build()
 
 

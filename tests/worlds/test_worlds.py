@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from refusals import refused
 
 import vbmle
 from vbmle import worlds
@@ -62,34 +63,34 @@ def test_worlds_are_markov_chains_and_come_out_the_same_each_time(name: str):
 
 
 @pytest.mark.parametrize(
-    ("build", "message"),
+    ("build", "facts"),
     [
-        (lambda: random_network(0, 2, 5), "states is 0"),
-        (lambda: random_network(3, 2.5, 5), "actions is 2.5"),  # type: ignore[arg-type]
-        (lambda: random_network(3, 2, -1), "dimension is -1"),
-        (lambda: random_network(3, 2, 5, hidden=0), "hidden is 0"),
-        (lambda: random_network(3, 2, 5, temperature=0.0), "temperature is 0"),
-        (lambda: random_network(3, 2, 5, temperature=math.nan), "temperature is nan"),
-        (lambda: random_network(3, 2, 5, seed=-1), "seed is -1"),
-        (lambda: random_network(3, 2, 5, discount=1.0), "discount is 1.0"),
-        (lambda: random_network(3, 2, 5, reward="rare"), "reward is 'rare'.*'uniform', 'sparse'"),
-        (lambda: riverswim(2), "length is 2; .* at least 3"),
-        (lambda: riverswim(6.0), "length is 6.0"),  # type: ignore[arg-type]
-        (lambda: riverswim(features="linear"), "features is 'linear'.*'tabular', 'mixture'"),
-        (lambda: riverswim(discount=0.0), "discount is 0.0"),
-        (lambda: hypercube(1), "dimension is 1.* from 2 to 13"),
-        (lambda: hypercube(14), "dimension is 14.* from 2 to 13"),
-        (lambda: hypercube(4, gap=0.0), "gap is 0.0"),
-        (lambda: hypercube(4, gap=1.5), "gap is 1.5"),
-        (lambda: hypercube(4, gap=math.nan), "gap is nan"),
-        (lambda: hypercube(4, delta=0.0), "delta is 0.0"),
-        (lambda: hypercube(4, delta=0.9, gap=0.5), r"delta is 0.9.*0\.666667"),
-        (lambda: hypercube(4, seed=-1), "seed is -1"),
-        (lambda: closed_loop_trap(discount=1.0), "discount is 1.0"),
+        (lambda: random_network(0, 2, 5), ("states", "0")),
+        (lambda: random_network(3, 2.5, 5), ("actions", "2.5")),  # type: ignore[arg-type]
+        (lambda: random_network(3, 2, -1), ("dimension", "-1")),
+        (lambda: random_network(3, 2, 5, hidden=0), ("hidden", "0")),
+        (lambda: random_network(3, 2, 5, temperature=0.0), ("temperature", "0")),
+        (lambda: random_network(3, 2, 5, temperature=math.nan), ("temperature", "nan")),
+        (lambda: random_network(3, 2, 5, seed=-1), ("seed", "-1")),
+        (lambda: random_network(3, 2, 5, discount=1.0), ("discount", "1.0")),
+        (lambda: random_network(3, 2, 5, reward="rare"), ("reward", "'rare'", "'uniform'", "'sparse'")),
+        (lambda: riverswim(2), ("length", "2", "3")),
+        (lambda: riverswim(6.0), ("length", "6.0")),  # type: ignore[arg-type]
+        (lambda: riverswim(features="linear"), ("features", "'linear'", "'tabular'", "'mixture'")),
+        (lambda: riverswim(discount=0.0), ("discount", "0.0")),
+        (lambda: hypercube(1), ("dimension", "1", "2", "13")),
+        (lambda: hypercube(14), ("dimension", "14", "2", "13")),
+        (lambda: hypercube(4, gap=0.0), ("gap", "0.0")),
+        (lambda: hypercube(4, gap=1.5), ("gap", "1.5")),
+        (lambda: hypercube(4, gap=math.nan), ("gap", "nan")),
+        (lambda: hypercube(4, delta=0.0), ("delta", "0.0")),
+        (lambda: hypercube(4, delta=0.9, gap=0.5), ("delta", "0.9", "0.666667")),
+        (lambda: hypercube(4, seed=-1), ("seed", "-1")),
+        (lambda: closed_loop_trap(discount=1.0), ("discount", "1.0")),
     ],
 )
-def test_bad_arguments_are_refused_by_name(build: Any, message: str):
-    with pytest.raises(ValueError, match=message):
+def test_bad_arguments_are_refused_by_name(build: Any, facts: tuple[str, ...]):
+    with refused(*facts):
         build()
 
 
