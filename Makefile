@@ -15,7 +15,7 @@ SLICE := tests/core --ignore=tests/core/test_build.py -k 'not clarabel and not t
 SPREAD := -n 2 --dist loadfile
 FUZZED := 300
 DAMAGED := 20
-CHECKED := src tests docs core chain hatch_build.py
+CHECKED := src tests docs core benchmarks chain hatch_build.py
 
 .DEFAULT_GOAL := help
 .PHONY: help paper compare study league outside peers test lint format docs bench soak torture sbom core wheel sanitize sanitized clean
@@ -128,4 +128,4 @@ sanitized: # by the compiler at hand, whose checks are in RUNTIME
 
 clean: ## remove everything that is built, the environment included
 	rm -rf .venv .venv-peers site dist core/build src/vbmle/core/libvbmle* .mypy_cache .pytest_cache .ruff_cache .hypothesis
-	find src tests docs -name __pycache__ -type d -prune -exec rm -rf {} +
+	find src tests docs benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +

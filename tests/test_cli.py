@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
+from refusals import require_told
 
 import vbmle
 from vbmle.cli import app
@@ -270,3 +271,12 @@ def test_workers_do_not_outlive_a_killed_run(tmp_path: Path):
     process.kill()
     process.communicate(timeout=PATIENCE)
     assert group_is_gone(process.pid)
+
+
+def test_the_bench_is_for_checkouts(call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    from vbmle import cli
+
+    monkeypatch.setattr(cli, "__file__", str(tmp_path / "site-packages" / "vbmle" / "cli.py"))
+    code, out, err = call("bench")
+    assert (code, out) == (2, "")
+    require_told(err.removesuffix("\n"), "bench", "checkout")

@@ -98,7 +98,7 @@ def too_long(path: Path) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("folder", ["src", "tests", "docs", "core", "chain", "examples"])
+@pytest.mark.parametrize("folder", ["src", "tests", "docs", "core", "benchmarks", "chain", "examples"])
 def test_functions_fit_on_a_screen(folder: str):
     paths = sorted((ROOT / folder).rglob("*.py"))
     assert paths

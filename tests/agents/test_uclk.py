@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from small_worlds import EXAMPLES
 
+from benchmarks.obvious_uclk import ObviousUCLK
 from vbmle import UCLK, UPACUCLK, LinearMixtureMDP, UCLKPlus, World, plan, simulate
 from vbmle.agents.triggers import EveryObservation
 from vbmle.agents.uclk import OptimisticAgent, log_det_radius, paper_radius, published_sweeps
 from vbmle.agents.uclk_plus import radii
 from vbmle.agents.upac_uclk import most_samples
-from vbmle.bench.obvious_uclk import ObviousUCLK
 from vbmle.worlds import hypercube, random_network, riverswim
 
 AGENTS = [UCLK, UCLKPlus, UPACUCLK]

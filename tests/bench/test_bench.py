@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 import pytest
 from problems import draw, outside
+from refusals import refused
 from rich.console import Console
 
-from vbmle import VBMLE, World, log_likelihood, plan, value_biased
-from vbmle.bench import (
+from benchmarks import (
     certificates,
     discounts,
     large_models,
@@ -30,11 +30,9 @@ from vbmle.bench import (
     tabular_steps,
     waiting,
 )
-from vbmle.bench import (
-    launch as launching,
-)
-from vbmle.bench.slsqp import Problem, Slsqp
-from vbmle.bench.speed_table import (
+from benchmarks.__main__ import require
+from benchmarks.slsqp import Problem, Slsqp
+from benchmarks.speed_table import (
     MET,
     MISSED,
     REPORTED,
@@ -45,9 +43,10 @@ from vbmle.bench.speed_table import (
     at_most,
     write,
 )
-from vbmle.bench.walks import STEPS_PER_TURN, FlooredWalk, Walk, take_turns
+from benchmarks.walks import STEPS_PER_TURN, FlooredWalk, Walk, take_turns
+from vbmle import VBMLE, World, log_likelihood, plan, value_biased
 from vbmle.common.threads import ONE_THREAD
-from vbmle.experiments import InputError, catalogue
+from vbmle.experiments import catalogue
 from vbmle.simulation import simulate
 from vbmle.worlds import hypercube, random_network, riverswim
 
@@ -272,7 +271,7 @@ def test_the_load_is_served_and_every_pair_is_kept(tmp_path: Path):
 
 
 def test_a_row_needs_a_known_unit():
-    with pytest.raises(ValueError, match="unit is 'furlongs'"):
+    with refused("unit", "'furlongs'"):
         Row("", "", "", 1.0, "furlongs")
 
 
@@ -369,9 +368,8 @@ def test_help_is_light():
 
 
 def test_a_package_to_compare_with_is_missed_before_anything_is_measured(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ):
-    monkeypatch.setattr(launching, "OTHERS", ("cvxpy", "no_such_package", "nor_this"))
-    with pytest.raises(InputError, match=r"the bench needs no_such_package, nor_this: .*make bench"):
-        launching.launch(tmp_path / "bench", quick=True)
+    with refused("no_such_package", "nor_this", "make bench"):
+        require(tmp_path / "bench", ("cvxpy", "no_such_package", "nor_this"))
     assert not (tmp_path / "bench").exists()

@@ -129,7 +129,6 @@ def test_an_edit_of_what_decides_numbers_makes_another_key(checkout: Path, name:
         "terminal.py",
         "gym.py",
         "testing.py",
-        "bench/runner.py",
         "report/tables.py",
         "report/pages/study_page.py",
         "experiments/run.py",

@@ -6,7 +6,7 @@ from problems import dense
 from small_worlds import EXAMPLES
 
 import vbmle
-from vbmle.bench import discounts
+from benchmarks import discounts
 from vbmle.estimation.certificate import optimistic_value
 from vbmle.estimation.maximiser import Solver
 from vbmle.planning.optimistic_planner import BestSuccessors

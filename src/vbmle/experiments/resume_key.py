@@ -1,7 +1,7 @@
 """The resume rule: a record is kept while the code that made it decides its numbers as the code of now would.
 
 The key is the version and a hash of the sources in DECIDING, with the core's C++ sources, or where there are none (an
-installed package) the compiled library itself. What only looks at records or presents them (bench, report, cli) is
+installed package) the compiled library itself. What only looks at records or presents them (report, cli) is
 not in it. Settings and seeds need not be: each record has them in a fingerprint of its own.
 """
 

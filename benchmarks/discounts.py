@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from vbmle.bench import stopwatch
-from vbmle.bench.effort import Effort
-from vbmle.bench.speed_table import Row, at_most
+from benchmarks import stopwatch
+from benchmarks.effort import Effort
+from benchmarks.speed_table import Row, at_most
 from vbmle.experiments import catalogue
 from vbmle.model.mdp import LinearMixtureMDP
 

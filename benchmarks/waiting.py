@@ -16,9 +16,9 @@ import time
 from importlib.metadata import metadata
 from pathlib import Path
 
-from vbmle.bench.effort import Effort
-from vbmle.bench.speed_table import Row, at_most
-from vbmle.bench.walks import median
+from benchmarks.effort import Effort
+from benchmarks.speed_table import Row, at_most
+from benchmarks.walks import median
 
 SECTION = "waiting"
 COMMAND = [sys.executable, "-m", "vbmle"]

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from benchmarks.effort import Effort
+from benchmarks.slsqp import Answer, Problem, Slsqp
+from benchmarks.speed_table import Row, Target, at_least, at_most
+from benchmarks.walks import FlooredWalk, Walk, mean, median, take_turns
 from vbmle.agents.vbmle import VBMLE
-from vbmle.bench.effort import Effort
-from vbmle.bench.slsqp import Answer, Problem, Slsqp
-from vbmle.bench.speed_table import Row, Target, at_least, at_most
-from vbmle.bench.walks import FlooredWalk, Walk, mean, median, take_turns
 from vbmle.model.world import World
 from vbmle.worlds import random_network
 

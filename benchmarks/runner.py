@@ -16,7 +16,7 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from vbmle.bench import (
+from benchmarks import (
     certificates,
     discounts,
     large_models,
@@ -28,8 +28,8 @@ from vbmle.bench import (
     tabular_steps,
     waiting,
 )
-from vbmle.bench.effort import FULL, QUICK, Effort
-from vbmle.bench.speed_table import MISSED, Row, as_table, write
+from benchmarks.effort import FULL, QUICK, Effort
+from benchmarks.speed_table import MISSED, Row, as_table, write
 from vbmle.common.threads import ONE_THREAD
 
 TITLE = "vbmle bench: ratios, measured in turn in one run"

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from benchmarks.effort import Effort
+from benchmarks.speed_table import Row, at_most
+from benchmarks.walks import FlooredWalk, Walk, median, take_turns
 from vbmle.agents.vbmle import VBMLE
-from vbmle.bench.effort import Effort
-from vbmle.bench.speed_table import Row, at_most
-from vbmle.bench.walks import FlooredWalk, Walk, median, take_turns
 from vbmle.worlds import random_network
 
 SECTION = "scaling"

@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from benchmarks import stopwatch
+from benchmarks.effort import Effort
+from benchmarks.speed_table import Row, at_least, at_most
+from benchmarks.walks import Walk, median
 from vbmle.agents.vbmle import VBMLE
-from vbmle.bench import stopwatch
-from vbmle.bench.effort import Effort
-from vbmle.bench.speed_table import Row, at_least, at_most
-from vbmle.bench.walks import Walk, median
 from vbmle.common.validation import Floats
 from vbmle.core.planning import Planner
 from vbmle.estimation.counts import TransitionCounts

@@ -24,9 +24,9 @@ from typing import Any
 
 import numpy as np
 
-from vbmle.bench.effort import Effort
-from vbmle.bench.speed_table import Row, at_least, at_most
-from vbmle.bench.tabular_steps import random_tabular
+from benchmarks.effort import Effort
+from benchmarks.speed_table import Row, at_least, at_most
+from benchmarks.tabular_steps import random_tabular
 from vbmle.common.threads import ONE_THREAD
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.model.world import World

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from scipy import optimize, sparse
 
-from vbmle.bench import stopwatch
+from benchmarks import stopwatch
 from vbmle.common.validation import Floats, Ints
 from vbmle.estimation.counts import TransitionCounts
 from vbmle.model.mdp import LinearMixtureMDP

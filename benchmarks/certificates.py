@@ -11,13 +11,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from benchmarks import stopwatch
+from benchmarks.effort import Effort
+from benchmarks.slsqp import Problem
+from benchmarks.speed_table import Row, at_least
+from benchmarks.tabular_steps import random_tabular
+from benchmarks.walks import Walk
 from vbmle.agents.vbmle import VBMLE
-from vbmle.bench import stopwatch
-from vbmle.bench.effort import Effort
-from vbmle.bench.slsqp import Problem
-from vbmle.bench.speed_table import Row, at_least
-from vbmle.bench.tabular_steps import random_tabular
-from vbmle.bench.walks import Walk
 from vbmle.estimation.likelihood import value_biased
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.model.world import World

@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import numpy as np
 
+from benchmarks.effort import Effort
+from benchmarks.speed_table import Row, at_most
+from benchmarks.walks import FlooredWalk, mean, median
 from vbmle.agents.vbmle import VBMLE
-from vbmle.bench.effort import Effort
-from vbmle.bench.speed_table import Row, at_most
-from vbmle.bench.walks import FlooredWalk, mean, median
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.model.world import World
 from vbmle.worlds import riverswim

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks import stopwatch
 from vbmle.agents.vbmle import VBMLE
-from vbmle.bench import stopwatch
 from vbmle.common.validation import Floats, Ints
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.model.world import World

@@ -7,14 +7,14 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from benchmarks import stopwatch
+from benchmarks.effort import Effort
+from benchmarks.obvious_uclk import ObviousUCLK
+from benchmarks.speed_table import Row, Target, at_least, at_most
+from benchmarks.walks import Walk, mean, take_turns
 from vbmle.agents.informed_vbmle import recommended
 from vbmle.agents.uclk import UCLK, published_sweeps
 from vbmle.agents.vbmle import VBMLE
-from vbmle.bench import stopwatch
-from vbmle.bench.effort import Effort
-from vbmle.bench.obvious_uclk import ObviousUCLK
-from vbmle.bench.speed_table import Row, Target, at_least, at_most
-from vbmle.bench.walks import Walk, mean, take_turns
 from vbmle.experiments import catalogue
 from vbmle.model.world import World
 from vbmle.worlds import queue, random_network, riverswim

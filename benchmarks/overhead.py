@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.effort import Effort
+from benchmarks.speed_table import Row, at_most
+from benchmarks.walks import median
 from vbmle.agents.vbmle import VBMLE
-from vbmle.bench.effort import Effort
-from vbmle.bench.speed_table import Row, at_most
-from vbmle.bench.walks import median
 from vbmle.common.threads import ONE_THREAD
 from vbmle.core.parts_climbing import without_solves
 from vbmle.worlds import random_network
