@@ -226,7 +226,7 @@ def bench(
 
     sources = Path(__file__).parents[2]
     if not (sources / "benchmarks" / "__main__.py").is_file():
-        raise InputError(f"the bench is not installed with the package; run it in a checkout of the sources")
+        raise InputError("the bench is not installed with the package; run it in a checkout of the sources")
     # A process of its own: BLAS reads the number of its threads when NumPy is first loaded.
     command = [sys.executable, "-P", "-m", "benchmarks", str(out), *(["--quick"] if quick else [])]
     paths = [str(sources), *filter(None, [os.environ.get("PYTHONPATH")])]

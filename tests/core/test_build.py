@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -315,6 +316,11 @@ def test_without_any_compiler_the_sdist_makes_a_wheel_by_zig_that_needs_none(tmp
     assert re.search(r"^ *core: compiling \d+ of \d+ objects with zig$", said, re.MULTILINE)
     (wheel,) = tmp_path.glob("*.whl")
     assert re.fullmatch(r"vbmle-[\d.]+-py3-none-(?!any)\w+\.whl", wheel.name)
+    with zipfile.ZipFile(wheel) as file:
+        shipped = {name.partition("/")[0] for name in file.namelist()}
+    assert {re.sub(r"-[\d.]+\.dist-info", "", name) for name in shipped} == {
+        "vbmle"
+    }  # no bench, no chain of supply
 
     run(sys.executable, "-m", "venv", "--without-pip", tmp_path / "empty", cwd=tmp_path)
     python = tmp_path / "empty" / "bin" / "python"
