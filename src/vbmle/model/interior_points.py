@@ -2,6 +2,9 @@
 
 Normals have length one. Above `MANY_FACETS` facets a program sees a working set of them: it is solved over some, the
 facets that its answer breaks most join them, and so on until its answer breaks none.
+
+HiGHS solves them, which says why where there is no solution. Programs that have one, and come by the hundred (which
+facets are needed, how wide the set is), are for `vbmle.core.linear_program`: it takes a hundredth of the time.
 """
 
 from __future__ import annotations

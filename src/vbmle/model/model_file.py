@@ -20,7 +20,7 @@ from scipy import sparse
 
 from vbmle.common import validation
 from vbmle.common.files import UNREADABLE, field, load_npz, pack, unpack
-from vbmle.common.saved_checks import require_finite, require_within
+from vbmle.common.saved_checks import require_within
 from vbmle.common.validation import Bools, Floats
 from vbmle.model import naming
 from vbmle.model.feasible_set import Constraints
@@ -185,7 +185,7 @@ def _array(arrays: Arrays, name: str, kind: Any, shape: tuple[int, ...]) -> NDAr
             f"{name} holds {array.dtype} of shape {array.shape}; it needs {np.dtype(kind)} of {shape}"
         )
     if array.dtype.kind == "f":
-        require_finite(name, array)
+        validation.require_finite(name, array)
     return np.ascontiguousarray(array)
 
 
@@ -231,7 +231,7 @@ def _matrix(name: str, arrays: Arrays, dimension: int) -> Floats | sparse.csr_ar
         )
     if data.ndim != 1 or data.shape != index.shape or begin.shape != (int(shape[0]) + 1,):
         raise ValueError(f"{name} has {data.shape} numbers, {index.shape} columns and {begin.shape} rows")
-    require_finite(f"{name}.data", data)
+    validation.require_finite(f"{name}.data", data)
     _check_pattern(f"{name}.indptr", begin, f"{name}.indices", index, dimension)
     return unpack(name, arrays)
 

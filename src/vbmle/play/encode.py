@@ -30,17 +30,10 @@ def base_models(mdp: LinearMixtureMDP) -> Floats:
     return np.stack(found, axis=-1)
 
 
-def allowed_actions(mdp: LinearMixtureMDP) -> Any:
-    """Which actions each state has, (S, A)."""
-    allowed = getattr(mdp, "allowed", None)
-    shape = (mdp.num_states, mdp.num_actions)
-    return np.ones(shape, dtype=bool) if allowed is None else np.asarray(allowed, dtype=bool)
-
-
 def base_rewards(mdp: LinearMixtureMDP, models: Floats) -> Floats:
     """R(s, a) under each base model, (S*A, d), read off the values of policies: R = V - gamma P V."""
     states, actions = mdp.num_states, mdp.num_actions
-    allowed, every = allowed_actions(mdp), np.arange(states)
+    allowed, every = mdp.allowed, np.arange(states)
     rewards = np.zeros((states * actions, mdp.dimension))
     for k, corner in enumerate(np.eye(mdp.dimension)):
         for action in range(actions):
@@ -67,7 +60,7 @@ def model(mdp: LinearMixtureMDP, grid: Grid) -> dict[str, Any]:
         "successor": pack(possible[:, 1], "u2"),
         "phi": pack(phi[possible[:, 0], possible[:, 1]], "f8"),
         "reward": pack(base_rewards(mdp, phi), "f8"),
-        "allowed": pack(allowed_actions(mdp), "u1"),
+        "allowed": pack(mdp.allowed, "u1"),
         "initial": pack(mdp.initial, "f8"),
         "values": pack(grid.values, "f4"),
         "policies": pack(grid.policies, "u1"),
