@@ -24,9 +24,7 @@ import numpy as np
 
 from vbmle.common.files import Snapshot
 from vbmle.common.validation import Among, Floats, Ints
-from vbmle.core.sampling import Sampler
 from vbmle.estimation.counts import TransitionCounts
-from vbmle.estimation.likelihood_set import most_likely
 from vbmle.model.mdp import LinearMixtureMDP
 
 RESTARTS = ("on-alarm",)
@@ -49,6 +47,8 @@ NEARNESS_TO_BASE = 0.9
 
 def fixed_thetas(mdp: LinearMixtureMDP) -> Floats:
     """The thetas that the test compares, (N, d): the same each time."""
+    from vbmle.core.sampling import Sampler
+
     if mdp.domain == "vertices":
         return np.eye(mdp.dimension)
     chain, rng = Sampler(mdp.core), np.random.default_rng(0)
@@ -109,6 +109,8 @@ class ChangePoint:
         if optimistic < at_least or not np.isfinite(total):
             return optimistic if np.isfinite(total) else -np.inf
         self._counts.load_values(self._values, np.nonzero(self._values)[0])
+        from vbmle.estimation.likelihood_set import most_likely
+
         solver, _ = most_likely(self._counts)
         return total - solver.objective - max(solver.gap, 0.0)
 

@@ -18,7 +18,6 @@ from vbmle.common import validation
 from vbmle.common.validation import Floats, Ints
 from vbmle.core.solver import Objective
 from vbmle.estimation.candidates import TIED_OBJECTIVE, CandidateSolver, make_solver
-from vbmle.estimation.certificate import upper_bound
 from vbmle.estimation.counts import TransitionCounts
 from vbmle.estimation.maximiser import POOL, Solver, make_objective
 from vbmle.model import feasible_set
@@ -231,6 +230,8 @@ def value_biased(
 
 def prove(solver: Solver | CandidateSolver, objective: Objective, counts: TransitionCounts) -> float:
     """A bound on the maximum, rounding counted; where the search meets a better point, the solver moves there."""
+    from vbmle.estimation.certificate import upper_bound
+
     if isinstance(solver, CandidateSolver):
         return solver.objective + TIED_OBJECTIVE * (
             1.0 + abs(solver.objective)

@@ -11,7 +11,6 @@ from vbmle.core import linear_program
 from vbmle.model.core_model import FlatSet
 from vbmle.model.feasible_set import Block
 from vbmle.model.mdp import LinearMixtureMDP
-from vbmle.planning.optimistic_planner import BestSuccessors
 
 VERTICES_ALL_TRIED = 64  # up to this many vertices all are tried
 HIT_AND_RUN_STEPS = 12  # of hit-and-run to a random point
@@ -123,6 +122,8 @@ def _best_everywhere(mdp: LinearMixtureMDP) -> Floats:
     It lets every pair (s, a) move to the best successor it has; each block then takes its vertex that is best for
     those values, weighted equally over the pairs it governs.
     """
+    from vbmle.planning.optimistic_planner import BestSuccessors
+
     weight = np.asarray(mdp.transitions.phi.T @ BestSuccessors(mdp).worth)
     parts = []
     for block in mdp.polytope.blocks:
