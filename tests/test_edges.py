@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from refusals import refused
 from scipy import sparse
 from small_worlds import EXAMPLES
 
@@ -20,45 +21,45 @@ def test_seeds_are_checked_and_made_plain_when_given(kind: Any, tmp_path: Path) 
     agent.save(tmp_path / "agent.npz")
     assert kind.load(tmp_path / "agent.npz", TABLE.mdp).settings["seed"] == 3
     for odd in (-1, 0.5, None, True):
-        with pytest.raises(ValueError, match="seed is"):
+        with refused("seed"):
             kind(TABLE.mdp, seed=odd)
 
 
 def test_value_biased_refuses_an_odd_seed() -> None:
-    with pytest.raises(ValueError, match="seed is -1"):
+    with refused("seed", "-1"):
         vbmle.value_biased(TABLE.mdp, vbmle.TransitionCounts(TABLE.mdp), 0, 1.0, seed=-1)
 
 
 @pytest.mark.parametrize("kind", [np.asarray, lambda P: sparse.csr_array(P.reshape(-1, 2))])
 def test_plan_known_refuses_nan(kind) -> None:
     P, reward = np.full((2, 1, 2), 0.5), np.ones((2, 1))
-    with pytest.raises(ValueError, match="reward is nan"):
+    with refused("reward", "nan"):
         vbmle.plan_known(kind(P), reward * np.nan, 0.9)
     P[1, 0, 1] = np.nan
-    with pytest.raises(ValueError, match=r"transition.* is nan"):
+    with refused("nan"):
         vbmle.plan_known(kind(P), reward, 0.9)
 
 
 def test_complex_numbers_are_refused() -> None:
     for call in (vbmle.plan, TABLE.mdp.__class__.contains):
-        with pytest.raises(ValueError, match="theta holds complex numbers"):
+        with refused("theta", "complex"):
             call(TABLE.mdp, TABLE.theta + 0j)
 
 
 def test_times_is_a_number() -> None:
-    with pytest.raises(ValueError, match="times is True"):
+    with refused("times", "True"):
         vbmle.TransitionCounts(TABLE.mdp).add(0, 0, 0, times=True)
 
 
 @pytest.mark.parametrize("agent", [vbmle.Random(TABLE.mdp), vbmle.Oracle(TABLE.mdp, TABLE.theta)])
 def test_observations_out_of_range_are_refused(agent) -> None:
-    with pytest.raises(ValueError, match="state is 99"):
+    with refused("state", "99"):
         agent.observe(99, 99, 99)
 
 
 @pytest.mark.parametrize("uniform", [1.0, -0.1, np.nan])
 def test_first_states_need_a_draw_below_1(uniform: float) -> None:
-    with pytest.raises(ValueError, match="uniform is"):
+    with refused("uniform"):
         TABLE.first_state(uniform)
 
 
@@ -66,7 +67,7 @@ def test_a_step_before_reset_is_refused() -> None:
     pytest.importorskip("gymnasium")
     from vbmle.gym import WorldEnv
 
-    with pytest.raises(ValueError, match="before reset"):
+    with refused("reset"):
         WorldEnv("riverswim").step(0)
 
 

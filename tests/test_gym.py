@@ -10,6 +10,7 @@ import gymnasium
 import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
+from refusals import refused
 
 import vbmle
 from vbmle import LinearMixtureMDP, World, drive, plan, simulate
@@ -39,7 +40,7 @@ def test_settings_of_the_world_are_settings_of_make():
     env: Any = gymnasium.make("vbmle/RiverSwim-v0", length=9, features="mixture")
     assert env.observation_space.n == 9
     assert env.unwrapped.world.mdp.dimension == 3
-    with pytest.raises(ValueError, match=r"world is 'rivrswim'.*did you mean 'riverswim'"):
+    with refused("world", "'rivrswim'", "'riverswim'"):
         WorldEnv("rivrswim")
 
 
@@ -107,9 +108,9 @@ def test_the_hidden_truth_is_resampled_on_request_only():
     np.testing.assert_array_equal(env.world.theta, drawn)
     env.reset(options={"theta": [0.1, 0.2, 0.3, 0.4]})
     np.testing.assert_array_equal(env.world.theta, [0.1, 0.2, 0.3, 0.4])
-    with pytest.raises(ValueError, match="theta lies outside the feasible set"):
+    with refused("theta"):
         env.reset(options={"theta": [1.0, 1.0, 0.0, 0.0]})
-    with pytest.raises(ValueError, match=r"options\['theta'\] is 'other'"):
+    with refused("['theta']", "'other'"):
         env.reset(options={"theta": "other"})
 
 
@@ -193,54 +194,54 @@ RIVER = riverswim(5)
 
 
 @pytest.mark.parametrize(
-    ("env", "message"),
+    ("env", "facts"),
     [
         (
             "CartPole-v1",
-            r"observation_space of env is Box.*; it needs Discrete, from 0, one number per state",
+            ("observation_space", "env", "Discrete"),
         ),
-        ("Blackjack-v1", r"observation_space of env is Tuple\(Discrete"),
-        ("FrozenLake-v1", "env has 16 states, but the model of agent has 5; the numbers must match"),
-        (RIVER, "env is of type World; it needs a Gymnasium environment, or its name, with reset and step"),
-        (WorldEnv, "env is the class WorldEnv; it needs a Gymnasium environment"),
-        (None, "env is of type NoneType"),
+        ("Blackjack-v1", ("observation_space", "env", "Tuple")),
+        ("FrozenLake-v1", ("env", "16", "agent", "5")),
+        (RIVER, ("env", "World", "reset", "step")),
+        (WorldEnv, ("env", "WorldEnv")),
+        (None, ("env", "NoneType")),
     ],
 )
-def test_environments_that_do_not_fit_the_agent_are_refused_at_once(env: Any, message: str):
-    with pytest.raises(ValueError, match=message):
+def test_environments_that_do_not_fit_the_agent_are_refused_at_once(env: Any, facts: tuple[str, ...]):
+    with refused(*facts):
         drive(vbmle.Random(RIVER.mdp), env, 3)
 
 
 def test_several_environments_at_once_are_refused():
     many = gymnasium.make_vec("vbmle/RiverSwim-v0", num_envs=2, vectorization_mode="sync")
-    with pytest.raises(ValueError, match=r"observation_space of env is MultiDiscrete"):
+    with refused("observation_space", "env"):
         drive(Scripted(0, 6), many, 3)
     many.close()
 
 
 def test_actions_must_fit_and_split_states_need_to_be_told_apart():
     agent = vbmle.Random(RIVER.mdp)
-    with pytest.raises(ValueError, match="env has 4 actions, but the model of agent has 2"):
+    with refused("env", "4", "agent", "2"):
         drive(agent, "FrozenLake-v1", 3, state_after=lambda *step: 0)
     cliff = cliff_walking()
-    with pytest.raises(ValueError, match=r"env has 48 states, but the model of agent has 49.*state_after"):
+    with refused("env", "48", "agent", "49", "state_after"):
         drive(vbmle.Random(cliff.mdp), "CliffWalking-v1", 3)
     drive(vbmle.Random(cliff.mdp), "CliffWalking-v1", 3, state_after=cliff.state_after)
 
 
 @pytest.mark.parametrize(
-    ("agent", "message"),
+    ("agent", "facts"),
     [
         (
             vbmle.Random,
-            "agent is the class Random; it needs an agent, made of its class, with act and observe",
+            ("agent", "Random", "act", "observe"),
         ),
-        (RIVER.mdp, "agent is of type LinearMixtureMDP; it needs an agent"),
-        ("VBMLE", "agent is of type str"),
+        (RIVER.mdp, ("agent", "LinearMixtureMDP")),
+        ("VBMLE", ("agent", "str")),
     ],
 )
-def test_what_is_no_agent_does_not_drive(agent: Any, message: str):
-    with pytest.raises(ValueError, match=message):
+def test_what_is_no_agent_does_not_drive(agent: Any, facts: tuple[str, ...]):
+    with refused(*facts):
         drive(agent, "vbmle/RiverSwim-v0", 3)
 
 
@@ -265,15 +266,15 @@ def test_a_foreign_policy_plays_in_our_world():
 
 
 @pytest.mark.parametrize(
-    ("policy", "message"),
+    ("policy", "facts"),
     [
-        ([0, 0, 0, 0, 7], "the action predicted in state 4 is 7; it needs a whole number from 0 to 1"),
-        ([0, 0, 0.5, 0, 0], r"predict gave array\(0.5\) in state 2; it needs one whole number"),
-        ([0, [0, 1], 0, 0, 0], r"predict gave array\(\[0, 1\]\) in state 1"),
+        ([0, 0, 0, 0, 7], ("state 4", "7", "0", "1", "whole number")),
+        ([0, 0, 0.5, 0, 0], ("predict", "0.5", "state 2", "whole number")),
+        ([0, [0, 1], 0, 0, 0], ("predict", "[0, 1]", "state 1")),
     ],
 )
-def test_foreign_policies_that_make_no_sense_are_refused(policy: Any, message: str):
-    with pytest.raises(ValueError, match=message):
+def test_foreign_policies_that_make_no_sense_are_refused(policy: Any, facts: tuple[str, ...]):
+    with refused(*facts):
         PolicyPlayer(Predictor(policy), riverswim(5).mdp)
 
 
@@ -292,16 +293,16 @@ class Moody:
 
 
 @pytest.mark.parametrize(
-    ("policy", "mdp", "message"),
+    ("policy", "mdp", "facts"),
     [
-        (Bare(), RIVER.mdp, r"predict gave 1 in state 0; it needs a pair \(action, anything\)"),
-        (Moody(), RIVER.mdp, r"predict of policy does not fit: .*'deterministic'; it needs to take"),
-        (object(), RIVER.mdp, "policy is of type object; it needs an object with predict"),
-        (Predictor([0] * 5), 5, "mdp is of type int; it needs a LinearMixtureMDP or a World"),
+        (Bare(), RIVER.mdp, ("predict", "1", "state 0", "(action, anything)")),
+        (Moody(), RIVER.mdp, ("predict", "'deterministic'")),
+        (object(), RIVER.mdp, ("policy", "object", "predict")),
+        (Predictor([0] * 5), 5, ("mdp", "int", "LinearMixtureMDP", "World")),
     ],
 )
-def test_what_is_no_policy_or_no_model_is_refused(policy: Any, mdp: Any, message: str):
-    with pytest.raises(ValueError, match=message):
+def test_what_is_no_policy_or_no_model_is_refused(policy: Any, mdp: Any, facts: tuple[str, ...]):
+    with refused(*facts):
         PolicyPlayer(policy, mdp)
 
 
@@ -310,7 +311,7 @@ def test_a_world_stands_for_its_model():
 
 
 def test_unknown_options_of_reset_are_refused():
-    with pytest.raises(ValueError, match=r"an option of reset is 'Theta'; it needs one of 'theta'"):
+    with refused("reset", "'Theta'", "'theta'"):
         WorldEnv(RIVER).reset(options={"Theta": "random"})
 
 
@@ -318,7 +319,7 @@ def test_unknown_options_of_reset_are_refused():
 def test_steps_that_are_no_action_are_refused(action: Any):
     env = WorldEnv(RIVER)
     env.reset(seed=0)
-    with pytest.raises(ValueError, match=r"action is .*; it needs a whole number from 0 to 1"):
+    with refused("action", "0", "1", "whole number"):
         env.step(action)
     for right in (1, np.int64(1), np.array(1), np.array([1])):
         env.step(right)
