@@ -81,6 +81,7 @@ test: lint core ## lint, then all tests
 	$(ONE_THREAD) $(PY) -m pytest $(SPREAD)
 
 lint: $(STAMP) ## ruff and mypy on everything in Python
+	$(PY) core/binding.py
 	$(PY) -m ruff check $(CHECKED)
 	$(PY) -m ruff format --check $(CHECKED)
 	$(PY) -m mypy

@@ -71,4 +71,5 @@ class CoreHook(BuildHookInterface[Any]):
         build_data["pure_python"] = False
         build_data["tag"] = f"py3-none-{platform_tag(libraries)}"
         if version != "editable":
-            build_data["force_include"].update({str(path): f"vbmle/core/{path.name}" for path in libraries})
+            made = [*libraries, build.BINDING]
+            build_data["force_include"].update({str(path): f"vbmle/core/{path.name}" for path in made})

@@ -137,7 +137,7 @@ def _walked(world: World, steps: int) -> TransitionCounts:
 
 def _sweep_seconds(mdp: LinearMixtureMDP, theta: Floats) -> float:
     planner, seconds = Planner(mdp.core, factors=False), []
-    planner.theta[:] = theta
+    planner.put(theta=theta)
     planner.assemble()
     for _ in range(7):
         begun = stopwatch.start()

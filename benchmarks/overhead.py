@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from time import perf_counter
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 
@@ -18,8 +19,11 @@ from benchmarks.speed_table import Row, at_most
 from benchmarks.walks import median
 from vbmle.agents.vbmle import VBMLE
 from vbmle.common.threads import ONE_THREAD
-from vbmle.core.parts_climbing import without_solves
+from vbmle.core.library import REFUSED, lib
+from vbmle.core.solver import Objective, Solver
 from vbmle.worlds import random_network
+
+_follow = lib.vb_solver_follow
 
 SECTION = "outside the core"
 BUSY_PROCESSES = 2  # processes beside the one that is measured
@@ -46,11 +50,11 @@ print(json.dumps(float(np.median(seconds[5:]))))
 
 
 def step_without_solves(effort: Effort) -> list[Row]:
-    """`act` and `observe` at (3,2), the solve replaced by a call of the core that does nothing."""
+    """`act` and `observe` at (3,2), the solve replaced by a call of the core that is refused at once."""
     world = random_network(3, 2, 5, seed=0)
     agent, rng, seconds, state = VBMLE(world.mdp), np.random.default_rng(0), [], 0
     agent.act(state)
-    with without_solves():
+    with patch.object(Solver, "follow", _nothing):
         for _ in range(20 * effort.horizon):
             action = int(agent.policy[state])
             following = world.next_state(state, action, rng.random())
@@ -61,6 +65,12 @@ def step_without_solves(effort: Effort) -> list[Row]:
             state = following
     micro = 1e6 * median(seconds)
     return [Row(SECTION, "act and observe without the solve", "(3,2) d=5", micro, "microseconds", at_most(5))]
+
+
+def _nothing(self: Solver, objective: Objective) -> None:
+    """What `Solver.follow` does, but for no solver: what is left is the cost outside of the core."""
+    if (status := _follow(None, objective.given)) < REFUSED:
+        raise AssertionError(status)
 
 
 def blas_threads(effort: Effort) -> list[Row]:

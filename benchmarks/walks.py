@@ -80,7 +80,7 @@ class Floor:
     def measure(self, theta: Floats, policy: Ints, state: int) -> None:
         """Do it a few times at theta, from the policy of the step before."""
         for _ in range(FLOOR_REPEATS):
-            self._planner.theta[:], self._planner.policy[:] = theta, policy
+            self._planner.put(theta=theta, policy=policy)
             began = stopwatch.start()
             self._planner.floor(state)
             self.seconds.append(stopwatch.since(began))

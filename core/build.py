@@ -5,6 +5,9 @@ none (`pip install ziglang`), and linked by the matching *C* driver: the core ne
 linker refuses a core that does. On x86-64 the same sources make two libraries, one for every such processor and one
 for wide vectors (x86-64-v3); `vbmle.core.library` takes the one that fits. `--here` makes just one, for the processor
 of this machine. Only what an edit touched is compiled again.
+
+Beside each library goes one for tests, which has the parts of the core (core/parts) as well and is never shipped.
+Python's side of the interface is made on the way (core/binding.py).
 """
 
 from __future__ import annotations
@@ -28,8 +31,10 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 SOURCES = HERE / "src"
+PARTS = HERE / "parts"
 OBJECTS = HERE / "build"
 PACKAGE = HERE.parent / "src" / "vbmle" / "core"
+BINDING = PACKAGE / "generated.py"
 
 LANGUAGE = ("-std=c++20", "-fno-exceptions", "-fno-rtti", "-fno-threadsafe-statics", "-fvisibility=hidden")
 # Lanes are passed between inlined functions only, so how they would be passed does not matter; a loop that a compiler
@@ -210,19 +215,27 @@ def sanitized(compiler: Compiler) -> Variant:
     return Variant("sanitize", f"libvbmle{ENDING}", flags, (*SANITIZERS, *apart))
 
 
-def sources() -> list[Path]:
-    return sorted(SOURCES.rglob("*.cpp"))
+def with_parts(variant: Variant) -> Variant:
+    """The library for tests that belongs to one."""
+    name, ending = os.path.splitext(variant.file)
+    return replace(variant, file=f"{name}_parts{ending}")
 
 
-def objects(compiler: Compiler, variant: Variant) -> list[Object]:
-    """All objects of a variant."""
+def sources(folder: Path = SOURCES) -> list[Path]:
+    return sorted(folder.rglob("*.cpp"))
+
+
+def objects(compiler: Compiler, variant: Variant, folder: Path = SOURCES) -> list[Object]:
+    """All objects of a variant, or those of its parts."""
     shared = () if sys.platform == "win32" else ("-fPIC",)
     given = shlex.split(os.environ.get("CXXFLAGS", ""))
     base = (*compiler.compile, *given, *LANGUAGE, *WARNINGS, *ARITHMETIC, *shared, *variant.flags)
     found = []
-    for source in sources():
-        path = (OBJECTS / variant.name / source.relative_to(SOURCES)).with_suffix(".o")
-        command = (*base, f"-I{HERE / 'include'}", f"-I{SOURCES}", "-c", str(source))
+    for source in sources(folder):
+        name = source.relative_to(SOURCES if folder == SOURCES else HERE)
+        path = (OBJECTS / variant.name / name).with_suffix(".o")
+        seen = [f"-I{where}" for where in (HERE / "include", SOURCES, OBJECTS / "include", PARTS)]
+        command = (*base, *seen, "-c", str(source))
         found.append(Object(source, path, command))
     return found
 
@@ -242,17 +255,22 @@ def build(
     sanitize: bool = False,
     here: bool = False,
     strict: bool = False,
+    parts: bool = False,
     jobs: int | None = None,
 ) -> list[Path]:
-    """Build the libraries into `out`, if `here` only the one for this machine; returns their paths."""
+    """Build the libraries into `out`, if `here` only the one for this machine; returns their paths, without those for
+    tests, which are built where `parts` is true.
+    """
     if not sources():
         raise BuildError(f"there are no sources in {SOURCES}")
     # Whatever is built bears the time of this moment: an edit made while compilers run is younger than all of it.
     started = time.time_ns()
     compiler = find_compiler()
+    bind()
     chosen = [sanitized(compiler)] if sanitize else variants(compiler, here)
     found = {variant: objects(compiler, variant) for variant in chosen}
-    wanted = [item for items in found.values() for item in items]
+    tested = {variant: objects(compiler, variant, PARTS) for variant in chosen if parts and PARTS.exists()}
+    wanted = [item for items in (*found.values(), *tested.values()) for item in items]
     waiting = [item for item in wanted if not item.is_current(strict)]
     if waiting:
         say(f"compiling {len(waiting)} of {len(wanted)} objects with {compiler}")
@@ -262,11 +280,23 @@ def build(
     else:
         say(f"all {len(wanted)} objects are up to date")
     libraries = [link(compiler, variant, items, out) for variant, items in found.items()]
-    if here:  # the one for wide vectors would be taken first, and it may be older
-        (out / f"libvbmle_wide{ENDING}").unlink(missing_ok=True)
-    for path in libraries:
+    for_tests = [
+        link(compiler, with_parts(variant), [*found[variant], *items], out)
+        for variant, items in tested.items()
+    ]
+    if here:  # what is left from another build does not go with this one; that for wide vectors would even be preferred
+        for path in {*out.glob(f"libvbmle_*{ENDING}")} - {*for_tests}:
+            path.unlink()
+    for path in (*libraries, *for_tests):
         os.utime(path, ns=(started, started))
     return libraries
+
+
+def bind() -> None:
+    """Bring what is made from the headers up to date."""
+    done = run([sys.executable, str(HERE / "binding.py")])
+    if done.returncode != 0:
+        raise BuildError(done.stderr.strip().removeprefix("core: "))
 
 
 def compile_all(waiting: Sequence[Object], strict: bool, jobs: int) -> None:
@@ -290,7 +320,7 @@ def compile_one(item: Object, strict: bool) -> str | None:
     if done.returncode != 0:
         for path in (aside, notes):
             path.unlink(missing_ok=True)
-        return item.source.relative_to(SOURCES).as_posix()
+        return item.source.relative_to(SOURCES if item.source.is_relative_to(SOURCES) else HERE).as_posix()
     warned = "\nwarned" if done.stderr else ""
     item.path.with_suffix(".cmd").write_text(shlex.join(item.command) + warned, encoding="utf-8")
     os.replace(notes, item.path.with_suffix(".d"))
@@ -385,6 +415,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             sanitize=given.sanitize,
             here=given.here,
             strict=given.strict,
+            parts=not given.here,
             jobs=given.jobs,
         )
     except BuildError as error:

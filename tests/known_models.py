@@ -79,7 +79,7 @@ class Known(NamedTuple):
 
     def planner(self, factors: bool) -> Planner:
         planner = Planner(self.model(), factors)
-        planner.p[:] = self.csr.data
+        planner.put(p=self.csr.data)
         return planner
 
     def value_of(self, policy: np.ndarray) -> np.ndarray:

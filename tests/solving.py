@@ -7,7 +7,7 @@ from problems import draw
 
 from vbmle import World
 from vbmle.core.model import Model
-from vbmle.core.solver import STATUSES, Objective, Solver, make_objective
+from vbmle.core.solver import STATUSES, Objective, Solver
 from vbmle.estimation.starts import Starts
 from vbmle.worlds import random_network
 
@@ -27,7 +27,7 @@ def again(core: Model, **changes: Any) -> Model:
 
 def objective(**changes: Any) -> Objective:
     counts = draw(NETWORK, 30, np.random.default_rng(0))
-    return make_objective(counts.core, **({"ridge": 1.0, "bias": 1.0, "state": 0} | changes))
+    return Objective(counts.core, **({"ridge": 1.0, "bias": 1.0, "state": 0} | changes))
 
 
 def started(world: World, factors: bool) -> Solver:

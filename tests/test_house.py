@@ -62,6 +62,8 @@ def misplaced_imports(path: Path) -> list[str]:
         parts = name.split(".")
         if parts[0] == "ctypes" and here != "core":
             wrong.append("ctypes, which only vbmle.core may import")
+        if parts[:3] == ["vbmle", "core", "generated"] and here != "core":
+            wrong.append("the structs of the core, which only vbmle.core may fill")
         if parts[0] != "vbmle":
             continue
         # `from vbmle import plan` goes through the front door, which knows every module: for the top alone.
@@ -158,6 +160,12 @@ def test_where_things_are_names_one_file_for_each_task():
         ("model/mdp.py", "import ctypes", ["ctypes, which only vbmle.core may import"]),
         ("model/mdp.py", "from ctypes import c_void_p", ["ctypes, which only vbmle.core may import"]),
         ("core/lu.py", "from ctypes import c_void_p", []),
+        (
+            "model/mdp.py",
+            "from vbmle.core.generated import vb_model_data",
+            ["the structs of the core, which only vbmle.core may fill"],
+        ),
+        ("core/lu.py", "from vbmle.core.generated import vb_model_data", []),
         ("newcomer.py", "", ["newcomer has no layer: give it a line in the tree of CONTRIBUTING.md"]),
     ],
 )

@@ -23,6 +23,5 @@
 #include "vbmle/optimism.h"          /* optimistic plans, regression */
 #include "vbmle/sampling.h"          /* posteriors */
 #include "vbmle/tabular.h"           /* reward-biased rows */
-#include "vbmle/parts.h"             /* parts of all these, for tests */
 
 #endif

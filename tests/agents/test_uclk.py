@@ -196,7 +196,8 @@ def test_one_hot_features_reduce_to_counts(agent: Kind):
     """Under one plan the block of (s, a) is ridge I + n(s, a) V V', V over its successors: visits, nothing else."""
     world = riverswim(5)
     player = agent(world.mdp)
-    player._optimist.V[:] = np.linspace(1.0, 5.0, 5)
+    optimist = player._optimist
+    optimist.restore(optimist.snapshot() | {"V": np.linspace(1.0, 5.0, 5)})
     rng, visits = np.random.default_rng(0), np.zeros(10)
     state = 0
     for _ in range(80):

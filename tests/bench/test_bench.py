@@ -85,7 +85,8 @@ def test_the_baseline_has_the_same_objective(world: World, seed: int):
 
 @each_world
 def test_the_gradient_of_the_baseline_is_ours(world: World):
-    from vbmle.core.parts_climbing import Probe
+    from parts.climbing import Probe
+
     from vbmle.estimation.maximiser import make_objective
 
     mdp, problem, theta = world.mdp, problem_in(world, 7), feasible(world, np.random.default_rng(7))

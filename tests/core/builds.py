@@ -59,10 +59,14 @@ def variants(by: Any) -> dict[str, Any]:
 
 
 def made(by: Any, variant: Any, level: str, name: str) -> Path:
-    """The library that a compiler makes of one copy at one level of optimisation, without a warning."""
+    """The library that a compiler makes of one copy at one level of optimisation, without a warning; beside it the one
+    with the core's parts.
+    """
     flags = tuple(level if flag in build.OPTIMISED else flag for flag in variant.flags)
     chosen = replace(variant, name=f"{name.replace(' ', '-')}{level}-{variant.name}", flags=flags)
-    items = build.objects(by, chosen)
-    build.compile_all([item for item in items if not item.is_current(True)], True, build.processors())
+    items, parts = build.objects(by, chosen), build.objects(by, chosen, build.PARTS)
+    waiting = [item for item in (*items, *parts) if not item.is_current(True)]
+    build.compile_all(waiting, True, build.processors())
     library: Path = build.link(by, chosen, items, BUILT / chosen.name)
+    build.link(by, build.with_parts(chosen), [*items, *parts], library.parent)
     return library

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from parts.climbing import cholesky
 from polyhedra import curved
-
-from vbmle.core.parts_climbing import cholesky
 
 EXACT = 1e-10
 

@@ -1,13 +1,15 @@
 """The core's own rules: functions that can be read at a glance, and no room for what does not belong there."""
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 CORE = Path(__file__).parents[2] / "core"
 HEADERS = sorted((CORE / "include").rglob("*.h"))
-FILES = sorted((CORE / "src").rglob("*.[ch]pp")) + HEADERS
+PARTS = CORE / "parts" / "parts.h"
+FILES = [*sorted(CORE.glob("src/**/*.[ch]pp")), *sorted(CORE.glob("parts/*.cpp")), *HEADERS, PARTS]
 LINES_OF_A_FUNCTION, PARAMETERS = 60, 6
 HEAD = re.compile(r"^(?!namespace|struct|class|enum|extern|template|using|//|#|\}|\s)[\w:<>,&*\s]+\(")
 
@@ -59,10 +61,19 @@ def test_the_climb_is_a_short_loop_over_named_phases():
 
 def test_every_function_of_the_interface_has_a_sentence():
     """In the manual: each declaration stands under a comment, alone or with its kin."""
-    blocks = [block for path in HEADERS for block in path.read_text().split("\n\n")]
+    blocks = [block for path in (*HEADERS, PARTS) for block in path.read_text().split("\n\n")]
     blocks = [block for block in blocks if "VB_API vb_" in block or "VB_API void" in block]
     assert len(blocks) > 20
     assert [block for block in blocks if "/*" not in block] == []
+
+
+def functions_of(headers: Sequence[Path]) -> set[str]:
+    return {name for path in headers for name in re.findall(r"VB_API [\w* ]+?\b(vb_\w+)\(", path.read_text())}
+
+
+def defined_in(folder: Path) -> set[str]:
+    head = re.compile(r"^\w[\w* ]+?\b(vb_\w+)\(", re.MULTILINE)
+    return {name for path in folder.glob("*.cpp") for name in head.findall(path.read_text())}
 
 
 def test_the_interface_is_all_its_headers():
@@ -70,12 +81,10 @@ def test_the_interface_is_all_its_headers():
     text = (CORE / "include" / "vbmle.h").read_text()
     included = re.findall(r'#include "vbmle/(\w+\.h)"', text)
     assert sorted(included) == sorted(path.name for path in HEADERS if path.parent.name == "vbmle")
-    declared = {
-        name for path in HEADERS for name in re.findall(r"VB_API [\w* ]+?\b(vb_\w+)\(", path.read_text())
-    }
-    defined = {
-        name
-        for path in (CORE / "src" / "api").glob("*.cpp")
-        for name in re.findall(r"^\w[\w* ]+?\b(vb_\w+)\(", path.read_text(), re.MULTILINE)
-    }
-    assert declared == defined
+    assert functions_of(HEADERS) == defined_in(CORE / "src" / "api")
+
+
+def test_the_core_has_nothing_for_tests_alone():
+    """That is the parts' interface, which a library of its own shows."""
+    assert functions_of([PARTS]) == defined_in(CORE / "parts")
+    assert {name for name in functions_of(HEADERS) if "_part_" in name} == set()

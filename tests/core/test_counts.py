@@ -6,14 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vbmle import TransitionCounts
-from vbmle.core.transition_counts import (
-    BAD_ACTION,
-    BAD_NEXT_STATE,
-    BAD_STATE,
-    BAD_TIMES,
-    IMPOSSIBLE,
-    Counts,
-)
+from vbmle.core.generated import vb_not_counted as refusal
+from vbmle.core.transition_counts import Counts
 from vbmle.worlds import random_network, riverswim
 
 RIVER = riverswim(5).mdp
@@ -43,17 +37,17 @@ def test_counts_are_sums_and_the_list_has_each_once_in_order(path: list[tuple[in
 @pytest.mark.parametrize(
     ("given", "code"),
     [
-        ((-1, 0, 0, 1), BAD_STATE),
-        ((5, 0, 0, 1), BAD_STATE),
-        ((2**40, 0, 0, 1), BAD_STATE),
-        ((0, -1, 0, 1), BAD_ACTION),
-        ((0, 2, 0, 1), BAD_ACTION),
-        ((0, 0, -1, 1), BAD_NEXT_STATE),
-        ((0, 0, 5, 1), BAD_NEXT_STATE),
-        ((0, 0, 4, 1), IMPOSSIBLE),
-        ((0, 0, 0, 0), BAD_TIMES),
-        ((0, 0, 0, -3), BAD_TIMES),
-        ((0, 0, 0, 2**62), BAD_TIMES),
+        ((-1, 0, 0, 1), refusal.VB_BAD_STATE),
+        ((5, 0, 0, 1), refusal.VB_BAD_STATE),
+        ((2**40, 0, 0, 1), refusal.VB_BAD_STATE),
+        ((0, -1, 0, 1), refusal.VB_BAD_ACTION),
+        ((0, 2, 0, 1), refusal.VB_BAD_ACTION),
+        ((0, 0, -1, 1), refusal.VB_BAD_NEXT_STATE),
+        ((0, 0, 5, 1), refusal.VB_BAD_NEXT_STATE),
+        ((0, 0, 4, 1), refusal.VB_IMPOSSIBLE),
+        ((0, 0, 0, 0), refusal.VB_BAD_TIMES),
+        ((0, 0, 0, -3), refusal.VB_BAD_TIMES),
+        ((0, 0, 0, 2**62), refusal.VB_BAD_TIMES),
     ],
 )
 def test_what_is_refused_is_not_counted(given: tuple[int, int, int, int], code: int):
@@ -69,7 +63,7 @@ def test_a_transition_that_no_theta_allows_is_refused():
     possible[3] = False
     counts = Counts(NETWORK.core, possible)
     state, action = divmod(int(NETWORK.transitions.pair_of[3]), NETWORK.num_actions)
-    assert counts.add(state, action, int(NETWORK.transitions.successor[3])) == IMPOSSIBLE
+    assert counts.add(state, action, int(NETWORK.transitions.successor[3])) == refusal.VB_IMPOSSIBLE
     with pytest.raises(ValueError, match="out of range"):
         counts.load(np.eye(len(possible))[3], np.array([3]))
 
@@ -77,7 +71,7 @@ def test_a_transition_that_no_theta_allows_is_refused():
 def test_the_total_stays_below_its_limit():
     counts = empty()
     assert counts.add(0, 0, 0, 2**61) >= 0
-    assert counts.add(0, 0, 0, 2**61) == BAD_TIMES
+    assert counts.add(0, 0, 0, 2**61) == refusal.VB_BAD_TIMES
     assert counts.total == 2**61
 
 

@@ -5,12 +5,12 @@ from functools import partial
 import numpy as np
 import pytest
 from derivatives import ACCURACY, differences, inside, short
+from parts.climbing import Probe
 from problems import draw
 from small_worlds import EXAMPLES
 
 from vbmle import TransitionCounts
-from vbmle.core.parts_climbing import Probe
-from vbmle.core.solver import make_objective
+from vbmle.core.solver import Objective
 
 each_example = pytest.mark.parametrize("name", EXAMPLES)
 with_and_without = pytest.mark.parametrize(
@@ -36,7 +36,7 @@ def test_the_hessian_of_the_likelihood(name: str, copies: bool):
     world = EXAMPLES[name]
     mdp, probe = world.mdp, Probe(world.mdp.core, copies=copies)
     theta, counts = inside(world), draw(world, 40, np.random.default_rng(1))
-    objective = make_objective(counts.core, 0.7)
+    objective = Objective(counts.core, 0.7)
     exact = -differences(partial(probe.slope_at, objective), theta, short(world, counts, theta))
     probe.slope_at(objective, theta)
     probe.curve(objective)
@@ -63,7 +63,7 @@ def test_the_hessian_of_the_value(name: str, copies: bool):
     mdp, theta, nothing = world.mdp, inside(world), TransitionCounts(world.mdp)
     (block,) = mdp.polytope.blocks
     for state in range(mdp.num_states):
-        probe, objective = Probe(mdp.core, copies=copies), make_objective(nothing.core, 0.0, 1.0, state)
+        probe, objective = Probe(mdp.core, copies=copies), Objective(nothing.core, 0.0, 1.0, state)
         exact = differences(partial(probe.slope_at, objective), theta, 1e-4)
         probe.slope_at(objective, theta)
         probe.curve(objective)
@@ -78,7 +78,7 @@ def test_products_with_the_hessian_of_the_value(name: str):
     world, rng = EXAMPLES[name], np.random.default_rng(0)
     mdp, theta, nothing = world.mdp, inside(world), TransitionCounts(world.mdp)
     for state in range(mdp.num_states):
-        probe, objective = Probe(mdp.core), make_objective(nothing.core, 0.0, 1.0, state)
+        probe, objective = Probe(mdp.core), Objective(nothing.core, 0.0, 1.0, state)
         v = rng.normal(size=mdp.dimension)
         exact = differences(partial(probe.slope_at, objective), theta, 1e-4) @ v
         probe.slope_at(objective, theta)
@@ -95,7 +95,7 @@ def test_rewards_of_the_next_state_are_among_the_examples():
 def test_the_curvature_of_the_value_is_the_same_by_sweeps_and_by_factors(name: str, copies: bool):
     world = EXAMPLES[name]
     mdp, nothing = world.mdp, TransitionCounts(world.mdp)
-    objective, found = make_objective(nothing.core, 0.0, 1.0), []
+    objective, found = Objective(nothing.core, 0.0, 1.0), []
     for factors in (True, False):
         probe = Probe(mdp.core, factors, copies)
         probe.policy[...] = np.arange(mdp.num_states) % mdp.num_actions

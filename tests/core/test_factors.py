@@ -18,7 +18,7 @@ def test_factors_solve_as_numpy_does(n: int, discount: float):
     reward = rng.random(n)
     mdp = LinearMixtureMDP.from_models([rng.dirichlet(np.full(n, 0.2), (n, 1))], reward[:, None], discount)
     planner = Planner(mdp.core, factors=True)
-    planner.theta[:] = 1.0
+    planner.put(theta=1.0)
     planner.assemble()
     planner.evaluate()
     P = mdp.transitions.dense(planner.p)[:, 0]  # entries below 1e-12 are left out of a model
@@ -39,7 +39,7 @@ def test_visits_are_those_of_a_linear_system(name: str, factors: bool):
     world = EXAMPLES[name]
     mdp, states = world.mdp, world.mdp.num_states
     planner = Planner(mdp.core, factors)
-    planner.theta[:], planner.policy[:] = world.theta, np.arange(states) % mdp.num_actions
+    planner.put(theta=world.theta, policy=np.arange(states) % mdp.num_actions)
     planner.assemble()
     planner.evaluate()
     step = mdp.transitions.dense(planner.p)[np.arange(states), planner.policy]

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+from parts.optimism import best_mean
 from scipy.optimize import linprog
 from small_worlds import EXAMPLES
 
 from vbmle import LinearMixtureMDP
 from vbmle.core.optimism import L1Optimist
-from vbmle.core.parts_optimism import best_mean
 from vbmle.worlds import riverswim
 
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from parts.climbing import Probe
 
 from vbmle import LinearMixtureMDP
 from vbmle.core.model import Model
 from vbmle.core.optimism import L1Optimist, Optimist
-from vbmle.core.parts_climbing import Probe
 from vbmle.core.planning import Planner
 from vbmle.core.regression import Information, Regression
 from vbmle.core.sampling import Sampler

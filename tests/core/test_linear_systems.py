@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 from known_models import EPS, known, ring
+from parts.planning import factor, solve, solve_columns, solve_slow_chain, visits
 from small_worlds import EXAMPLES
 
-from vbmle.core.parts_planning import factor, solve, solve_columns, solve_slow_chain, visits
 from vbmle.core.planning import Planner
 
 EXACT = 1e-10  # what exact algebra is held to
@@ -42,9 +42,9 @@ def test_visits_by_sweeps_are_those_of_a_linear_system(name: str, tolerance: flo
     world = EXAMPLES[name]
     mdp, states = world.mdp, world.mdp.num_states
     planner = Planner(mdp.core, factors=False)
-    planner.theta[:] = world.theta
+    planner.put(theta=world.theta)
     planner.assemble()
-    planner.policy[:] = np.arange(states) % mdp.num_actions
+    planner.put(policy=np.arange(states) % mdp.num_actions)
     step = mdp.transitions.dense(planner.p)[np.arange(states), planner.policy]
     for state in range(states):
         w = visits(planner, state, tolerance)
@@ -73,7 +73,7 @@ def test_columns_are_solved_to_their_accuracy(make, columns: int):
     exact = np.linalg.solve(np.eye(len(case.R)) - case.discount * case.P[:, 0], right)
     for factors, accuracy in ((True, 1e-14), (False, 1e-7), (False, 1e-3)):
         planner, X = case.planner(factors), right.copy()
-        planner.policy[:] = policy
+        planner.put(policy=policy)
         planner.evaluate()
         planner.solve(X, accuracy)
         bound = accuracy * np.abs(right).max(0) / (1.0 - case.discount) + 1e-12
@@ -89,10 +89,10 @@ def test_slow_chains_are_solved_to_their_residual(make, state: int):
     """Values to a spread of the residual, visits to a sum of it; far fewer steps than 1/(1-gamma)."""
     case = make()
     states, planner = len(case.R), case.planner(factors=False)
-    planner.policy[:] = np.arange(states) % 2 if states < 100 else 0
+    planner.put(policy=np.arange(states) % 2 if states < 100 else 0)
     step = case.discount * case.P[np.arange(states), planner.policy]
     x = planner.V if state < 0 else planner.visits
-    x[:] = 0.0
+    assert not x.any(), "a new planner begins at 0"
     assert solve_slow_chain(planner, 1e-9, state)
     if state < 0:
         residual = case.R[np.arange(states), planner.policy] + step @ x - x

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from vbmle.core.parts_climbing import logs, weighted_log_sum
+from parts.climbing import logs, weighted_log_sum
 
 TINY = float(np.finfo(float).tiny)  # the least number that is not subnormal
 ODD = [0.0, -0.0, -1.0, TINY / 2.0, 5e-324, math.inf, -math.inf, math.nan]

@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from parts import climbing
 from problems import dense, outside
 from small_worlds import EXAMPLES
 
-from vbmle.core import parts_climbing
 from vbmle.core.model import Model
 from vbmle.worlds import random_network, riverswim
 
@@ -27,12 +27,12 @@ def test_points_of_the_blocks_and_gradients_along_them_fit_together(name: str):
     for j, e in enumerate(np.eye(free)):
         jacobian[:, j] = core.assemble(e) - mdp.polytope.interior
     g = rng.normal(size=mdp.dimension)
-    np.testing.assert_allclose(parts_climbing.reduce(core, g), jacobian.T @ g, rtol=0.0, atol=1e-10)
+    np.testing.assert_allclose(climbing.reduce(core, g), jacobian.T @ g, rtol=0.0, atol=1e-10)
     first = 0
     for b, block in enumerate(mdp.polytope.blocks):
         k, m = len(block.coordinates), block.dimension
         half = rng.normal(size=(k, k))
-        B = parts_climbing.reduce_hessian(core, b, np.tril(half @ half.T), m)
+        B = climbing.reduce_hessian(core, b, np.tril(half @ half.T), m)
         part = jacobian[block.coordinates][:, first : first + m]
         np.testing.assert_allclose(B, part.T @ half @ half.T @ part, rtol=0.0, atol=1e-9)
         first += m

@@ -7,13 +7,13 @@ from typing import Any
 import cvxpy
 import numpy as np
 import pytest
+from parts.optimism import choose_models, intersect
 from problems import draw, random_world, raw
 from small_worlds import EXAMPLES
 
 from vbmle import LinearMixtureMDP, World, plan
 from vbmle.core.model import Model
 from vbmle.core.optimism import L1Optimist, Optimist
-from vbmle.core.parts_optimism import choose_models, intersect
 from vbmle.core.regression import Regression
 from vbmle.planning.planner import uses_factors
 from vbmle.worlds import random_network
@@ -319,7 +319,7 @@ def broken(name: str) -> Callable[[Optimist, Ellipsoid], None]:
         "tolerance": lambda optimist, one: optimist.plan([one], 0.0),
         "sweeps": lambda optimist, one: optimist.plan([one], 1e-6, sweeps=-1),
         "policy": lambda optimist, one: write(optimist, one, "policy", 2),
-        "tight": lambda optimist, one: write(optimist, one, "warm.tight", 1),
+        "tight": lambda optimist, one: write(optimist, one, "tight", 1),
         "num_active": lambda optimist, one: write(optimist, one, "warm.num_active", 100),
         "active": lambda optimist, one: write(optimist, one, "warm.active", -1),
     }[name]

@@ -39,7 +39,7 @@ def test_every_way_is_within_the_error_it_promises(
     exact, tolerance = case.optimal(), 1e-8
     for factors in (True, False):
         planner = case.planner(factors)
-        planner.policy[:] = 0
+        planner.put(policy=0)
         error = planner.optimal() if factors else planner.iterate(tolerance)
         assert error <= tolerance
         assert np.abs(planner.V - exact).max() <= error + case.rounding
@@ -67,12 +67,12 @@ def test_every_kind_of_model_is_planned_for(name: str):
     held = np.arange(states) % mdp.num_actions
     for factors in (True, False):
         planner = Planner(handle(mdp), factors)
-        planner.theta[:] = world.theta
+        planner.put(theta=world.theta)
         planner.assemble()
         assert planner.broken_pair() == -1
         error = planner.optimal()
         assert np.abs(planner.V - case.optimal()).max() <= error + case.rounding
-        planner.policy[:] = held
+        planner.put(policy=held)
         planner.evaluate()
         bound = sweep_precision(mdp.discount) + case.rounding
         np.testing.assert_allclose(planner.V, case.value_of(held), rtol=0.0, atol=bound)
@@ -86,7 +86,7 @@ def test_a_loose_tolerance_is_still_a_bound_on_the_error(tolerance: float):
     assert error <= tolerance
     assert np.abs(planner.V - exact).max() <= error + case.rounding
     policy = planner.policy.copy()
-    planner.V[:] = 0.0
+    planner.put(V=0.0)
     error = planner.evaluate_to(tolerance)
     assert error <= tolerance
     assert np.abs(planner.V - case.value_of(policy)).max() <= error + case.rounding
@@ -96,7 +96,7 @@ def test_few_sweeps_promise_what_they_reached():
     case = known(4, 30, 0.99, is_sparse=True)
     exact, planner = case.optimal(), case.planner(factors=False)
     for most in (1, 2, 5, 20):
-        planner.V[:], planner.policy[:] = 0.0, 0
+        planner.put(V=0.0, policy=0)
         error = planner.iterate(1e-9, most)
         assert np.abs(planner.V - exact).max() <= error + case.rounding
 
@@ -106,7 +106,7 @@ def test_the_floor_is_a_plan_and_its_gradient(name: str):
     """Against differences of V for the policy it found, and against its parts."""
     world = EXAMPLES[name]
     mdp, planner = world.mdp, Planner(handle(world.mdp), factors=True)
-    planner.theta[:] = world.theta
+    planner.put(theta=world.theta)
     planner.floor(0)
     slope, policy, V = planner.gradient.copy(), planner.policy.copy(), planner.V.copy()
     planner.assemble()
@@ -116,9 +116,9 @@ def test_the_floor_is_a_plan_and_its_gradient(name: str):
     for direction in np.random.default_rng(0).normal(size=(3, mdp.dimension)):
         ends = []
         for step in (1e-6, -1e-6):
-            planner.theta[:] = world.theta + step * direction
+            planner.put(theta=world.theta + step * direction)
             planner.assemble()
-            planner.policy[:] = policy
+            planner.put(policy=policy)
             planner.evaluate()
             ends.append(planner.V[0])
         assert (ends[0] - ends[1]) / 2e-6 == pytest.approx(
@@ -140,7 +140,7 @@ def test_the_bellman_sweep_contracts(seed: int, states: int, discount: float, fo
     planner, after = case.planner(factors=False), []
     before = np.random.default_rng(seed).normal(0.0, 10.0, (2, states))
     for V in before:
-        planner.V[:] = V
+        planner.put(V=V)
         planner.sweep()
         np.testing.assert_allclose(
             planner.next, (case.R + discount * case.P @ V).max(1), rtol=0.0, atol=EXACT
@@ -155,10 +155,10 @@ def test_the_bellman_sweep_contracts(seed: int, states: int, discount: float, fo
 def test_the_bellman_sweep_is_monotone(seed: int, states: int):
     case, rng = known(seed, states, 0.9), np.random.default_rng(seed)
     planner, V = case.planner(factors=True), rng.normal(0.0, 10.0, states)
-    planner.V[:] = V
+    planner.put(V=V)
     planner.sweep()
     less = planner.next.copy()
-    planner.V[:] = V + rng.exponential(1.0, states) * rng.integers(0, 2, states)
+    planner.put(V=V + rng.exponential(1.0, states) * rng.integers(0, 2, states))
     planner.sweep()
     assert (less <= planner.next + case.rounding).all()
 
@@ -179,10 +179,10 @@ def test_the_action_in_force_stays_where_others_tie():
     twice = Known(np.repeat(case.P, 2, axis=1), np.repeat(case.R, 2, axis=1), 0.9)
     for factors in (True, False):
         planner = twice.planner(factors)
-        planner.policy[:] = 1
+        planner.put(policy=1)
         planner.optimal()
         best = planner.policy.copy()
-        planner.policy[:] = best ^ 1  # the twin of each action
+        planner.put(policy=best ^ 1)  # the twin of each action
         planner.optimal()
         np.testing.assert_array_equal(planner.policy, best ^ 1)
         planner.settle()
@@ -194,7 +194,7 @@ def test_two_planners_on_one_model_are_equal_in_two_threads():
     model = case.model()
     planners = [Planner(model, factors=bool(k % 2)) for k in range(4)]
     for planner in planners:
-        planner.p[:] = case.csr.data
+        planner.put(p=case.csr.data)
     with ThreadPoolExecutor(2) as pool:
         list(pool.map(lambda planner: [planner.optimal() for _ in range(20)], planners))
     for one, two in ((0, 2), (1, 3)):
@@ -206,7 +206,7 @@ def test_planners_come_and_go():
     model = case.model()
     for k in range(2000):
         planner = Planner(model, factors=bool(k % 2))
-        planner.p[:] = case.csr.data
+        planner.put(p=case.csr.data)
         planner.optimal()
         if k % 500 == 0:
             kept.append((planner.V, planner.V.copy()))
@@ -220,15 +220,15 @@ def test_planners_refuse_what_is_out_of_range():
     case = known(12, 5, 0.9, forbidden=0.6)
     planner = case.planner(factors=False)
     for action in (-1, 3):
-        planner.policy[2] = action
+        planner.put(policy=np.where(np.arange(5) == 2, action, planner.policy))
         for call in (planner.optimal, planner.evaluate, planner.sweep):
             with pytest.raises(ValueError, match="out of range"):
                 call()
-    planner.policy[:] = case.R.argmin(1)  # minus infinity in some states
+    planner.put(policy=case.R.argmin(1))  # minus infinity in some states
     assert not np.isfinite(case.R[np.arange(5), planner.policy]).all()
     with pytest.raises(ValueError, match="out of range"):
         planner.evaluate()
-    planner.policy[:] = case.R.argmax(1)
+    planner.put(policy=case.R.argmax(1))
     with pytest.raises(ValueError, match="out of range"):
         planner.visit_from(5)
     with pytest.raises(ValueError, match="out of range"):

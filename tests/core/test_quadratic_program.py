@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from parts.climbing import INFEASIBLE, NOT_CONVEX, SOLVED, Program, Solution
 from polyhedra import KINDS, curved, polyhedron
 from problems import cp
-
-from vbmle.core.parts_climbing import INFEASIBLE, NOT_CONVEX, SOLVED, Program, Solution
 
 seeds = st.integers(0, 2**20)
 pulls = st.sampled_from([1e-3, 1.0, 1e3])

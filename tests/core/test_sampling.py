@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from parts.sampling import crossing, excess
 from scipy.optimize import brentq
 from small_worlds import EXAMPLES
 
 from vbmle import LinearMixtureMDP
-from vbmle.core.parts_sampling import crossing, excess
 from vbmle.core.sampling import Sampler
 from vbmle.worlds import random_network
 
@@ -118,7 +118,7 @@ def test_y_and_reference_are_all_of_its_state(name: str):
     rng = np.random.default_rng(0)
     for _ in range(5):
         one.sample(seen, 2, rng)
-    two.y[...], two.reference[...] = one.y, one.reference
+    two.restore(one.snapshot())
     first, second = (sampler.sample(seen, 2, np.random.default_rng(1)) for sampler in (one, two))
     np.testing.assert_array_equal(first, second)
 

@@ -11,8 +11,7 @@ from small_worlds import EXAMPLES
 from solving import NETWORK, again, objective, started, status
 
 from vbmle import TransitionCounts, World
-from vbmle.core.solver import Solver, make_objective
-from vbmle.estimation.maximiser import POOL_VIEWS
+from vbmle.core.solver import Objective, Solver
 from vbmle.worlds import random_network, riverswim
 
 
@@ -37,10 +36,6 @@ def path(world: World, steps: int) -> list[tuple[int, int, int]]:
     return taken
 
 
-def copied(solver: Solver) -> dict[str, np.ndarray]:
-    return {name: solver.views[name].copy() for name in POOL_VIEWS}
-
-
 @pytest.mark.parametrize("factors", [True, False], ids=["by factors", "by sweeps"])
 @pytest.mark.parametrize("world", worlds(), ids=lambda world: f"{world.mdp.num_states} states")
 def test_a_pool_that_was_written_back_goes_on_to_the_same_bits(world: World, factors: bool):
@@ -48,19 +43,17 @@ def test_a_pool_that_was_written_back_goes_on_to_the_same_bits(world: World, fac
     counts, first = TransitionCounts(world.mdp), started(world, factors)
     solvers = [first]
     for t, (state, action, following) in enumerate(path(world, 25)):
-        target = make_objective(counts.core, 1.0, np.sqrt(t + 1.0), state)
+        target = Objective(counts.core, 1.0, np.sqrt(t + 1.0), state)
         for solver in solvers:
             solver.follow(target)
             held = slice(0, first.size)
             assert (solver.size, solver.turn) == (first.size, first.turn)
-            for name in POOL_VIEWS:
+            for name in first.views:
                 np.testing.assert_array_equal(solver.views[name][held], first.views[name][held])
         counts.add(state, action, following)
         if t % 5 == 4:
             copy = started(world, factors)
-            for name, array in copied(first).items():
-                copy.views[name][...] = array
-            copy.restore(first.size, first.turn)
+            copy.restore(first.snapshot())
             np.testing.assert_array_equal(
                 copy.views["theta"][: first.size], first.views["theta"][: first.size]
             )
@@ -72,15 +65,13 @@ def test_a_pool_too_large_to_keep_all_evaluations_goes_on_to_the_same_bits():
     world = riverswim(400)
     counts = draw(world, 50, np.random.default_rng(0))
     one, two = Solver(world.mdp.core, 8, factors=True), Solver(world.mdp.core, 8, factors=True)
-    target = make_objective(counts.core, 1.0, 3.0, 7)
+    target = Objective(counts.core, 1.0, 3.0, 7)
     one.climb_from_few(target)
-    for name, array in copied(one).items():
-        two.views[name][...] = array
-    two.restore(one.size, one.turn)
+    two.restore(one.snapshot())
     counts.add(0, 1, 1)
     for solver in (one, two):
         solver.climb(target)
-    for name in POOL_VIEWS:
+    for name in one.views:
         np.testing.assert_array_equal(one.views[name][: one.size], two.views[name][: one.size])
 
 
@@ -123,9 +114,10 @@ def as_new(solver: Solver) -> bool:
 def test_a_damaged_pool_is_refused_and_the_solver_is_as_new(name: str, value: Any):
     solver = started(NETWORK, factors=True)
     solver.follow(objective())
-    solver.views[name][0, ...] = value
+    damaged = solver.snapshot()
+    damaged[name][0, ...] = value
     with pytest.raises(ValueError, match="out of range"):
-        solver.restore(solver.size, solver.turn)
+        solver.restore(damaged)
     assert as_new(solver)
     solver.follow(objective())  # it still works
     assert status(solver) == "converged"
@@ -135,18 +127,20 @@ def test_a_damaged_pool_is_refused_and_the_solver_is_as_new(name: str, value: An
 def test_an_active_facet_out_of_range_is_refused(facet: int):
     solver = started(NETWORK, factors=True)
     solver.follow(objective())
-    solver.views["num_active"][0], solver.views["active"][0, 0] = 1, facet
+    damaged = solver.snapshot()
+    damaged["num_active"][0], damaged["active"][0, 0] = 1, facet
     with pytest.raises(ValueError, match="out of range"):
-        solver.restore(solver.size, solver.turn)
+        solver.restore(damaged)
     assert as_new(solver)
 
 
 def test_factors_that_are_none_are_refused():
     solver = started(NETWORK, factors=True)
     solver.follow(objective())
-    solver.views["factored"][0], solver.views["factors"][0, 0] = 1, np.nan
+    damaged = solver.snapshot()
+    damaged["factored"][0], damaged["factors"][0, 0] = 1, np.nan
     with pytest.raises(ValueError, match="out of range"):
-        solver.restore(solver.size, solver.turn)
+        solver.restore(damaged)
     assert as_new(solver)
 
 
@@ -155,7 +149,7 @@ def test_a_size_or_a_turn_out_of_range_is_refused(size: int, turn: int):
     solver = started(NETWORK, factors=True)
     solver.follow(objective())
     with pytest.raises(ValueError, match="out of range"):
-        solver.restore(size, turn)
+        solver.restore(solver.snapshot() | {"place": np.array([size, turn])})
     assert as_new(solver)
 
 
@@ -165,15 +159,16 @@ def test_whatever_is_written_is_refused_or_climbed_from(seed: int):
     rng = np.random.default_rng(seed)
     solver = started(NETWORK, factors=bool(rng.integers(2)))
     solver.follow(objective())
-    for name in rng.choice(POOL_VIEWS, 2, replace=False):
-        array = solver.views[name]
+    damaged = solver.snapshot()
+    for name in rng.choice(list(solver.views), 2, replace=False):
+        array = damaged[name]
         for _ in range(int(rng.integers(1, 4))):
             nasty = [0.0, 1.0, -1.0, 2.0, 1e-300, 1e300, rng.normal()]
             whole = [0, 1, 2, 3, -1, 100, 2**31 - 1]
             value = rng.choice(nasty if array.dtype == np.float64 else whole)
             array[:, ...].flat[int(rng.integers(array.size))] = value.astype(array.dtype)
     try:
-        solver.restore(solver.size, solver.turn)
+        solver.restore(damaged)
     except ValueError:
         assert as_new(solver)
     for state in range(4):
@@ -188,7 +183,8 @@ def test_an_action_that_is_not_allowed_is_refused():
     reward = core._kept["reward"].copy()
     reward[1] = -np.inf  # in state 0 only action 0 is left
     solver = Solver(again(core, reward=reward), 1, factors=True)
-    solver.views["policy"][0, 0] = 1
+    damaged = solver.snapshot()
+    damaged["policy"][0, 0] = 1
     with pytest.raises(ValueError, match="out of range"):
-        solver.restore(1, 0)
+        solver.restore(damaged)
     assert as_new(solver)

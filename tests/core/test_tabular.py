@@ -4,10 +4,10 @@ import gc
 
 import numpy as np
 import pytest
+from parts.tabular import biased_pair, pair_score
 from scipy.optimize import minimize
 
 from vbmle import LinearMixtureMDP
-from vbmle.core.parts_tabular import biased_pair, pair_score
 from vbmle.core.tabular import RewardBiasedRows
 from vbmle.worlds import riverswim
 
@@ -110,7 +110,7 @@ def test_p_and_policy_are_all_of_its_state(factors: bool):
     mdp = riverswim(6).mdp
     old, new = RewardBiasedRows(mdp.core, factors), RewardBiasedRows(mdp.core, factors)
     old.solve(*task(mdp, 0), 2.0, 0)
-    new.p[...], new.policy[...] = old.p, old.policy
+    new.put(old.p, old.policy)
     assert old.solve(*task(mdp, 1), 4.0, 3) == new.solve(*task(mdp, 1), 4.0, 3)
     np.testing.assert_array_equal(old.p, new.p)
 
@@ -128,7 +128,7 @@ def test_what_does_not_fit_is_refused():
     ):
         with pytest.raises(ValueError, match=REFUSED):
             rows.solve(*bad)
-    rows.policy[0] = 2
+    rows.put(rows.p, np.full(4, 2))
     with pytest.raises(ValueError, match=REFUSED):
         rows.solve(counts, visits, 1.0, 0)
 

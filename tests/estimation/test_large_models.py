@@ -106,7 +106,7 @@ def test_no_feasible_direction_raises_the_value_biased_objective(wide):
     def f(theta: np.ndarray) -> float:
         p, seen = mdp.transitions.probabilities(theta), counts.values > 0.0
         by_sweeps = Planner(mdp.core, factors=False)
-        by_sweeps.p[...] = p
+        by_sweeps.put(p=p)
         by_sweeps.iterate(1e-12, 10**6)
         return float(counts.values[seen] @ np.log(p[seen]) - 0.5 * theta @ theta + 5.0 * by_sweeps.V[3])
 

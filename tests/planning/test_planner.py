@@ -73,7 +73,7 @@ def problem(
 def bellman(mdp: LinearMixtureMDP, theta: np.ndarray, V: np.ndarray) -> np.ndarray:
     """T V by the sweep that all iterative planners share."""
     planner = Planner(mdp.core, factors=False)
-    planner.theta[:], planner.V[:] = theta, V
+    planner.put(theta=theta, V=V)
     planner.assemble()
     planner.sweep()
     return planner.next.copy()

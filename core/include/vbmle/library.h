@@ -18,24 +18,24 @@ extern "C" {
 
 typedef int32_t vb_status;
 
-#define VB_OK 0                  /* done; a solver: converged */
-#define VB_STALLED 1             /* the objective no longer rises beyond rounding */
-#define VB_NO_STEP 2             /* no direction of ascent was found */
-#define VB_LINE_SEARCH_FAILED 3  /* the objective rises along no step of the direction */
-#define VB_OUT_OF_ITERATIONS 4   /* the limit of iterations was reached */
-#define VB_NO_START 5            /* no feasible point has a finite objective */
-#define VB_NOT_CONVEX 6          /* a quadratic program is not strictly convex */
-#define VB_INFEASIBLE 7          /* inequalities contradict each other */
-#define VB_OUT_OF_MEMORY 20      /* memory has run out; nothing was made */
-#define VB_BAD_ARGUMENT 21       /* a size, an index or a number is out of range; nothing was done */
+enum vb_statuses {
+    VB_OK = 0,                 /* done; a solver: converged */
+    VB_STALLED = 1,            /* the objective no longer rises beyond rounding */
+    VB_NO_STEP = 2,            /* no direction of ascent was found */
+    VB_LINE_SEARCH_FAILED = 3, /* the objective rises along no step of the direction */
+    VB_OUT_OF_ITERATIONS = 4,  /* the limit of iterations was reached */
+    VB_NO_START = 5,           /* no feasible point has a finite objective */
+    VB_NOT_CONVEX = 6,         /* a quadratic program is not strictly convex */
+    VB_INFEASIBLE = 7,         /* inequalities contradict each other */
+    VB_OUT_OF_MEMORY = 20,     /* memory has run out; nothing was made */
+    VB_BAD_ARGUMENT = 21       /* a size, an index or a number is out of range; nothing was done */
+};
 
 /* ---- The library ------------------------------------------------------------------------------------------------- */
 
-/* The version of this interface: it goes up by one with every change that an older caller would not survive. */
-#define VB_INTERFACE_VERSION 1
-
-/* The VB_INTERFACE_VERSION that the library was built with. */
-VB_API int32_t vb_version(void);
+/* The version of this interface that the library was built with: a hash of all these headers, comments and layout left out,
+ * which core/binding.py computes. The binding that it made from the same headers has the same number. */
+VB_API uint64_t vb_interface(void);
 
 /* What a status means, in words that can end a sentence; the text belongs to the library and lives as long as it. */
 VB_API const char* vb_status_text(vb_status status);

@@ -60,14 +60,14 @@ typedef struct vb_warm_start_view {
 /* `factors`: whether policies are evaluated by dense factors, (S, S), or by sweeps (0). */
 VB_API vb_status vb_optimist_new(const vb_model* model, int32_t factors, vb_optimist** optimist);
 VB_API void vb_optimist_free(vb_optimist* optimist);
-VB_API vb_status vb_optimist_get_view(vb_optimist* optimist, vb_optimist_view* view);
+VB_API vb_status vb_optimist_look(vb_optimist* optimist, vb_optimist_view* view);
 
 /* Makes room for that many ellipsoids, 1 at least; what the first ones ended with is kept. `vb_optimist_plan` does so
  * itself. */
 VB_API vb_status vb_optimist_grow(vb_optimist* optimist, int64_t ellipsoids);
 
 /* The warm starts of one of the ellipsoids that there is room for, counted from 0. */
-VB_API vb_status vb_optimist_get_warm_start(vb_optimist* optimist, int64_t ellipsoid, vb_warm_start_view* view);
+VB_API vb_status vb_optimist_warm_start(vb_optimist* optimist, int64_t ellipsoid, vb_warm_start_view* view);
 
 /* Plans for the theta that all sets share. sweeps = 0: to an error of V up to `tolerance` (positive), if it can be.
  * sweeps > 0: that many times the optimistic Bellman operator from 1/(1-gamma), clipped there. Returns the plan's
@@ -90,7 +90,7 @@ typedef struct vb_l1_optimist_view {
 /* Makes one, frees it, and says where its arrays lie. */
 VB_API vb_status vb_l1_optimist_new(const vb_model* model, vb_l1_optimist** optimist);
 VB_API void vb_l1_optimist_free(vb_l1_optimist* optimist);
-VB_API vb_status vb_l1_optimist_get_view(vb_l1_optimist* optimist, vb_l1_optimist_view* view);
+VB_API vb_status vb_l1_optimist_look(vb_l1_optimist* optimist, vb_l1_optimist_view* view);
 
 /* Plans from 1/(1-gamma): estimate (transitions,) a distribution for every pair, radius (pairs,) at least 0. VB_OK
  * where the error is at most `tolerance`, VB_OUT_OF_ITERATIONS after `most_sweeps` (at least 1). */
@@ -112,7 +112,7 @@ typedef struct vb_regression_view {
 /* ridge: finite, above 0. */
 VB_API vb_status vb_regression_new(const vb_model* model, double ridge, vb_regression** regression);
 VB_API void vb_regression_free(vb_regression* regression);
-VB_API vb_status vb_regression_get_view(vb_regression* regression, vb_regression_view* view);
+VB_API vb_status vb_regression_look(vb_regression* regression, vb_regression_view* view);
 
 /* Takes in that V (S,) was `target` after the pair, with a finite weight of at least 0. */
 VB_API vb_status vb_regression_add(vb_regression* regression, int64_t pair, const double* V, double target,
@@ -140,7 +140,7 @@ typedef struct vb_information_view {
 VB_API vb_status vb_information_new(const vb_model* model, double ridge, double enough,
                                     vb_information** information);
 VB_API void vb_information_free(vb_information* information);
-VB_API vb_status vb_information_get_view(vb_information* information, vb_information_view* view);
+VB_API vb_status vb_information_look(vb_information* information, vb_information_view* view);
 
 /* Takes in one observed transition. */
 VB_API vb_status vb_information_add(vb_information* information, int64_t transition);

@@ -13,7 +13,7 @@ extern "C" {
 typedef struct vb_planner vb_planner;
 
 /* The arrays of a planner. They live as long as it does; write what is marked "in" before a call. */
-typedef struct vb_planner_arrays {
+typedef struct vb_planner_view {
     double* theta;      /* (d,) in: where vb_planner_assemble and vb_planner_floor take P */
     double* p;          /* (transitions,) in, or from vb_planner_assemble: probabilities */
     int64_t* policy;    /* (S,) in and out */
@@ -24,13 +24,13 @@ typedef struct vb_planner_arrays {
     double* gradient;   /* (d,) out: of V*(state) in theta */
     double* error;      /* (1,) out: bounds |V - V*|, or |V - V^pi| for a policy that is evaluated */
     double* change;     /* (2,) out: the least and the greatest of T V - V */
-} vb_planner_arrays;
+} vb_planner_view;
 
 /* Makes a planner. `factors`: 1 evaluates policies by dense factors, (S, S), exactly up to rounding; 0 by sweeps, to
  * 1e-11/(1-gamma). VB_BAD_ARGUMENT where a state has no allowed action. */
 VB_API vb_status vb_planner_new(const vb_model* model, int32_t factors, vb_planner** planner);
 VB_API void vb_planner_free(vb_planner* planner);
-VB_API vb_status vb_planner_look(vb_planner* planner, vb_planner_arrays* arrays);
+VB_API vb_status vb_planner_look(vb_planner* planner, vb_planner_view* arrays);
 
 /* p = <phi, theta>. */
 VB_API vb_status vb_planner_assemble(vb_planner* planner);

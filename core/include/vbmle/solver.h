@@ -18,12 +18,15 @@ VB_API void vb_counts_free(vb_counts* counts);
 /* Counts (s, a, s') that many times and returns the transition's number, or one of the following; then nothing is
  * counted. */
 VB_API int64_t vb_counts_add(vb_counts* counts, int64_t state, int64_t action, int64_t next_state, int64_t times);
-#define VB_BAD_STATE (-1)      /* the state is out of range */
-#define VB_BAD_ACTION (-2)     /* the action is out of range */
-#define VB_BAD_NEXT_STATE (-3) /* the next state is out of range */
-#define VB_IMPOSSIBLE (-4)     /* no feasible theta allows the transition */
-#define VB_BAD_TIMES (-5)      /* times is below 1, or the total would reach 2^62 */
-#define VB_NO_COUNTS (-6)      /* counts is null */
+
+enum vb_not_counted {
+    VB_BAD_STATE = -1,      /* the state is out of range */
+    VB_BAD_ACTION = -2,     /* the action is out of range */
+    VB_BAD_NEXT_STATE = -3, /* the next state is out of range */
+    VB_IMPOSSIBLE = -4,     /* no feasible theta allows the transition */
+    VB_BAD_TIMES = -5,      /* times is below 1, or the total would reach 2^62 */
+    VB_NO_COUNTS = -6       /* counts is null */
+};
 
 /* Replaces all counts: values (transitions,) finite, not negative and in total below 2^62, observed (num_observed,)
  * those above 0, each once. */
@@ -37,7 +40,7 @@ typedef struct vb_counts_view {
 } vb_counts_view;
 
 /* Where the counts lie, and how many there are now. */
-VB_API vb_status vb_counts_fields(vb_counts* counts, vb_counts_view* view);
+VB_API vb_status vb_counts_look(vb_counts* counts, vb_counts_view* view);
 
 /* sum n log p - ridge/2 |theta|^2 + <linear, theta> + bias * V*(state; theta) */
 typedef struct vb_objective {
@@ -98,7 +101,7 @@ typedef struct vb_solver_view {
     int64_t turn;         /* how often it has followed */
     int64_t climbs;       /* how often it has climbed, from wherever, since it was made */
 } vb_solver_view;
-VB_API vb_status vb_solver_fields(vb_solver* solver, vb_solver_view* view);
+VB_API vb_status vb_solver_look(vb_solver* solver, vb_solver_view* view);
 
 /* Takes over what was written into the fields, after checking it; theta, and all that follows from it, is recomputed.
  * Where it is refused the solver stands at the interior point, as if it were new. */

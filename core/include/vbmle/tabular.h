@@ -13,6 +13,11 @@ extern "C" {
  *     maximise  f(p) = sum n log p + bias V*(state; p)      over all p with the model's possible transitions. */
 typedef struct vb_rows vb_rows;
 
+typedef struct vb_rows_view {
+    double* p;        /* (transitions,) */
+    int64_t* policy;  /* (S,) optimal for p */
+} vb_rows_view;
+
 typedef struct vb_rows_task {
     const double* counts;  /* (transitions,) n >= 0 */
     const double* visits;  /* (S*A,) sums of n over the transitions of a pair */
@@ -32,9 +37,8 @@ typedef struct vb_rows_result {
 VB_API vb_status vb_rows_new(const vb_model* model, int32_t factors, vb_rows** rows);
 VB_API void vb_rows_free(vb_rows* rows);
 
-/* Views of the model in force: p (transitions,) and its policy (S,). They may be written; vb_rows_solve checks the
- * policy. */
-VB_API vb_status vb_rows_look(vb_rows* rows, double** p, int64_t** policy);
+/* Where the model in force lies. It may be written; vb_rows_solve checks the policy. */
+VB_API vb_status vb_rows_look(vb_rows* rows, vb_rows_view* view);
 
 /* Moves p and the policy from where they are to a fixed point. */
 VB_API vb_status vb_rows_solve(vb_rows* rows, const vb_rows_task* task, vb_rows_result* result);

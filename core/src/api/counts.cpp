@@ -103,7 +103,7 @@ vb_status vb_counts_load(vb_counts* counts, const double* values, const int64_t*
     return VB_OK;
 }
 
-vb_status vb_counts_fields(vb_counts* counts, vb_counts_view* view) {
+vb_status vb_counts_look(vb_counts* counts, vb_counts_view* view) {
     if (counts == nullptr || view == nullptr) return VB_BAD_ARGUMENT;
     Counts& own = counts->counts;
     *view = {own.value.data, own.observed.data, own.num_observed, own.total};

@@ -1,5 +1,6 @@
 // What the library says about itself.
 
+#include "interface.hpp"
 #include "vbmle.h"
 
 #if defined(__x86_64__)
@@ -68,7 +69,7 @@ bool runs_wide() { return false; }
 
 const char* vb_built_by() { return VB_COMPILER " for " VB_PROCESSORS; }
 
-int32_t vb_version() { return VB_INTERFACE_VERSION; }
+uint64_t vb_interface() { return VB_INTERFACE; }
 
 int32_t vb_runs_wide() { return runs_wide() ? 1 : 0; }
 

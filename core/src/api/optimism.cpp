@@ -94,7 +94,7 @@ vb_status vb_optimist_new(const vb_model* model, int32_t factors, vb_optimist** 
 
 void vb_optimist_free(vb_optimist* optimist) { free_handle(optimist); }
 
-vb_status vb_optimist_get_view(vb_optimist* handle, vb_optimist_view* view) {
+vb_status vb_optimist_look(vb_optimist* handle, vb_optimist_view* view) {
     if (handle == nullptr || view == nullptr) return VB_BAD_ARGUMENT;
     const Optimist& optimist = handle->optimist;
     const BestModels& models = optimist.models;
@@ -110,7 +110,7 @@ vb_status vb_optimist_grow(vb_optimist* optimist, int64_t ellipsoids) {
     return grow_handle(*optimist, ellipsoids) ? VB_OK : VB_OUT_OF_MEMORY;
 }
 
-vb_status vb_optimist_get_warm_start(vb_optimist* optimist, int64_t ellipsoid, vb_warm_start_view* view) {
+vb_status vb_optimist_warm_start(vb_optimist* optimist, int64_t ellipsoid, vb_warm_start_view* view) {
     if (optimist == nullptr || view == nullptr) return VB_BAD_ARGUMENT;
     const View<ConfidenceLayer*> layers = optimist->optimist.layers;
     if (ellipsoid < 0 || ellipsoid >= layers.size) return VB_BAD_ARGUMENT;
@@ -159,7 +159,7 @@ vb_status vb_l1_optimist_new(const vb_model* model, vb_l1_optimist** optimist) {
 
 void vb_l1_optimist_free(vb_l1_optimist* optimist) { free_handle(optimist); }
 
-vb_status vb_l1_optimist_get_view(vb_l1_optimist* handle, vb_l1_optimist_view* view) {
+vb_status vb_l1_optimist_look(vb_l1_optimist* handle, vb_l1_optimist_view* view) {
     if (handle == nullptr || view == nullptr) return VB_BAD_ARGUMENT;
     L1Optimist& optimist = handle->optimist;
     *view = {optimist.V.data, optimist.policy.data, &optimist.error_bound};

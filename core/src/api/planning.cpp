@@ -69,7 +69,7 @@ vb_status vb_planner_new(const vb_model* model, int32_t factors, vb_planner** pl
 
 void vb_planner_free(vb_planner* planner) { free_handle(planner); }
 
-vb_status vb_planner_look(vb_planner* planner, vb_planner_arrays* arrays) {
+vb_status vb_planner_look(vb_planner* planner, vb_planner_view* arrays) {
     *arrays = planner->at;
     return VB_OK;
 }
@@ -108,7 +108,7 @@ vb_status vb_planner_evaluate_to(vb_planner* planner, double tolerance, int64_t 
 
 vb_status vb_planner_sweep(vb_planner* planner) {
     if (!make_allowed(*planner)) return VB_BAD_ARGUMENT;
-    const vb_planner_arrays& at = planner->at;
+    const vb_planner_view& at = planner->at;
     const Range change = bellman_sweep(planner->planner, at.p, at.V, at.next, at.policy);
     at.change[0] = change.low;
     at.change[1] = change.high;
@@ -136,7 +136,7 @@ vb_status vb_planner_solve(vb_planner* planner, double* X, int64_t columns, doub
 
 vb_status vb_planner_floor(vb_planner* planner, int64_t state) {
     if (!planner->is_state(state) || !make_allowed(*planner)) return VB_BAD_ARGUMENT;
-    const vb_planner_arrays& at = planner->at;
+    const vb_planner_view& at = planner->at;
     const Model& model = planner->model();
     probabilities(model.features, at.theta, at.p);
     *at.error = optimal_value(planner->planner, at.p, at.policy, at.V);

@@ -7,7 +7,7 @@
 struct vb_planner {
     vb::Arena arena;
     vb::Planner planner;
-    vb_planner_arrays at;
+    vb_planner_view at;
 
     const vb::Model& model() const { return *planner.model; }
     bool is_state(vb::Index state) const { return state >= 0 && state < model().num_states; }

@@ -49,7 +49,7 @@ vb_status vb_regression_new(const vb_model* model, double ridge, vb_regression**
 
 void vb_regression_free(vb_regression* regression) { free_handle(regression); }
 
-vb_status vb_regression_get_view(vb_regression* handle, vb_regression_view* view) {
+vb_status vb_regression_look(vb_regression* handle, vb_regression_view* view) {
     if (handle == nullptr || view == nullptr) return VB_BAD_ARGUMENT;
     Regression& known = handle->regression;
     *view = {known.sigma.size, known.sigma.data, known.inverse.data, known.b.data, &known.log_det};
@@ -94,7 +94,7 @@ vb_status vb_information_new(const vb_model* model, double ridge, double enough,
 
 void vb_information_free(vb_information* information) { free_handle(information); }
 
-vb_status vb_information_get_view(vb_information* handle, vb_information_view* view) {
+vb_status vb_information_look(vb_information* handle, vb_information_view* view) {
     if (handle == nullptr || view == nullptr) return VB_BAD_ARGUMENT;
     Information& known = handle->information;
     *view = {known.inverse.size, known.inverse.data, known.growth.data, &known.due};

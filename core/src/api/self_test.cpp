@@ -86,7 +86,7 @@ struct Trial {
 // V at q = .55, the theta in the middle; factors and sweeps.
 bool plan_is_right(const Trial& trial, int32_t factors) {
     vb_planner* planner = nullptr;
-    vb_planner_arrays at = {};
+    vb_planner_view at = {};
     if (vb_planner_new(trial.model, factors, &planner) != VB_OK) return false;
     vb_planner_look(planner, &at);
     at.theta[0] = at.theta[1] = 0.5;
@@ -109,7 +109,7 @@ bool climb_is_right(const Trial& trial) {
         vb_counts_add(counts, 0, 1, 1, 3);
         vb_counts_add(counts, 0, 1, 0, 5);
         const vb_objective objective = {counts, nullptr, 0.0, 1.0, 0};
-        right = vb_solver_climb(solver, &objective) == VB_OK && vb_solver_fields(solver, &at) == VB_OK;
+        right = vb_solver_climb(solver, &objective) == VB_OK && vb_solver_look(solver, &at) == VB_OK;
         right = right && is_near(at.result[0], best, kRounded) && is_near(0.2 + 0.7 * at.theta[0], q, 1e-7);
     }
     vb_solver_free(solver);

@@ -115,7 +115,7 @@ vb_status vb_solver_restore(vb_solver* solver, int64_t size, int64_t turn) {
     return code(restore(solver->solver, size, turn));
 }
 
-vb_status vb_solver_fields(vb_solver* solver, vb_solver_view* view) {
+vb_status vb_solver_look(vb_solver* solver, vb_solver_view* view) {
     if (solver == nullptr || view == nullptr) return VB_BAD_ARGUMENT;
     Pool& pool = solver->solver.pool;
     *view = {pool.y.data,         pool.theta.data,      pool.V.data,         pool.policy.data,

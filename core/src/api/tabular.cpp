@@ -50,10 +50,9 @@ vb_status vb_rows_new(const vb_model* model, int32_t factors, vb_rows** rows) {
 
 void vb_rows_free(vb_rows* rows) { free_handle(rows); }
 
-vb_status vb_rows_look(vb_rows* rows, double** p, int64_t** policy) {
-    if (rows == nullptr || p == nullptr || policy == nullptr) return VB_BAD_ARGUMENT;
-    *p = rows->rows.p.data;
-    *policy = rows->rows.policy.data;
+vb_status vb_rows_look(vb_rows* rows, vb_rows_view* view) {
+    if (rows == nullptr || view == nullptr) return VB_BAD_ARGUMENT;
+    *view = {rows->rows.p.data, rows->rows.policy.data};
     return VB_OK;
 }
 
@@ -64,21 +63,6 @@ vb_status vb_rows_solve(vb_rows* rows, const vb_rows_task* task, vb_rows_result*
                                     task->state,  task->tolerance, task->limit};
     const TabularResult found = solve(problem, rows->rows);
     *result = {found.objective, found.gap};
-    return VB_OK;
-}
-
-vb_status vb_part_biased_pair(int64_t count, const double* counts, const double* gain, double weight, double* p) {
-    if (count < 1 || counts == nullptr || gain == nullptr || p == nullptr) return VB_BAD_ARGUMENT;
-    biased_distribution({count, counts, gain, weight}, p);
-    return VB_OK;
-}
-
-vb_status vb_part_pair_score(int64_t count, const double* counts, const double* gain, double weight, const double* p,
-                             double* score) {
-    if (count < 1 || counts == nullptr || gain == nullptr || p == nullptr || score == nullptr) return VB_BAD_ARGUMENT;
-    double visits = 0.0;
-    for (Index i = 0; i < count; ++i) visits += counts[i];
-    *score = distribution_score({count, counts, gain, weight}, visits, p);
     return VB_OK;
 }
 

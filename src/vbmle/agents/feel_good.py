@@ -116,11 +116,10 @@ class FeelGoodSampling(ModelAgent):
     def _decide(self, state: int) -> None:
         rng = np.random.default_rng([self.settings["seed"], self.counts.total])
         planner, best = self._planner, -np.inf
-        planner.policy[...] = self._policy
+        planner.put(policy=self._policy)
         for _ in range(self.settings["draws"]):
-            planner.theta[...] = self._sampler.draw(self.counts, rng)
-            planner.assemble()
-            planner.V[...] = 0.0  # so that a plan depends on theta and the policy alone
+            planner.put(theta=self._sampler.draw(self.counts, rng), V=0.0)
+            planner.assemble()  # from V = 0, so that a plan depends on theta and the policy alone
             error = planner.optimal()
             # The largest of log-weights plus Gumbel noise is a draw with these weights, without their exponentials.
             score = self._weight * planner.V[state] + rng.gumbel()

@@ -110,8 +110,8 @@ class PosteriorDraws:
 
     def _draw(self, m: int, rng: np.random.Generator) -> None:
         planner = self._planners[m]
-        planner.theta[...] = self._thetas[m] = self._sampler.draw(self._counts, rng)
-        planner.policy[...], planner.V[...] = self._policies[m], self._best[m]
+        self._thetas[m] = self._sampler.draw(self._counts, rng)
+        planner.put(theta=self._thetas[m], policy=self._policies[m], V=self._best[m])
         planner.assemble()
         planner.optimal()
         self._best[m], self._policies[m] = planner.V, planner.policy
@@ -125,7 +125,7 @@ class PosteriorDraws:
     def _average(self) -> None:
         """The mean model, and what each pair tells apart."""
         mean = self._mean
-        mean.theta[...] = self._thetas.mean(axis=0)
+        mean.put(theta=self._thetas.mean(axis=0))
         mean.assemble()
         apart = self._entropy.mean(axis=0) - mean.p * np.log(np.maximum(mean.p, 1e-300))
         self._information = np.maximum(np.add.reduceat(apart, self._mdp.transitions.indptr[:-1]), 0.0)
@@ -141,7 +141,7 @@ class PosteriorDraws:
 
     def _taught(self, policy: Ints, state: int) -> float:
         mean = self._mean
-        mean.policy[...] = policy
+        mean.put(policy=policy)
         if self._factors:
             mean.evaluate()  # factors for the visits
         return float(mean.visit_from(state) @ self._information[self._first_pair + policy])
@@ -156,9 +156,9 @@ class PosteriorDraws:
         values, made = self._known[key]
         for m in np.nonzero(made != self._version)[0].tolist():
             planner = self._planners[m]
-            planner.policy[...] = policy
+            planner.put(policy=policy)
             if not self._factors:
-                planner.V[...] = self._best[m]
+                planner.put(V=self._best[m])
             planner.evaluate()
             values[m] = planner.V
         made[...] = self._version
@@ -176,7 +176,7 @@ class PosteriorDraws:
             / (1.0 - mdp.discount)
         )
         for _ in range(MOST_IMPROVEMENTS):
-            mean.policy[...] = policy
+            mean.put(policy=policy)
             if self._factors:
                 mean.evaluate()
             V = np.ascontiguousarray(gain[self._first_pair + policy])[:, None]
@@ -205,7 +205,7 @@ class PosteriorDraws:
         self._sampler.restore({k.removeprefix(start): v for k, v in snapshot.items() if k.startswith(start)})
         self._known.clear()
         for m, planner in enumerate(self._planners):
-            planner.theta[...] = self._thetas[m]
+            planner.put(theta=self._thetas[m])
             planner.assemble()
         self._weigh(np.arange(len(self._planners)))
         if self._seen >= 0:

@@ -216,10 +216,10 @@ class InformedVBMLE(ModelAgent):
 
     def _decide(self, state: int) -> None:
         solvers, objective = self._proposers.solvers, self._objective
-        objective.state, weight = state, math.log1p(self.counts.total + 1) / self._range
+        weight = math.log1p(self.counts.total + 1) / self._range
         proposed: dict[bytes, int] = {}
         for k, multiple in enumerate(self.settings["multiples"]):
-            objective.bias = multiple * weight
+            objective.aim(state, multiple * weight)
             self._solve(k)
             if objective.bias == 0.0:  # no value entered the objective, so none was planned for
                 solvers[k].plan()

@@ -149,7 +149,7 @@ class OMLE(ModelAgent):
 
     def _decide(self, state: int) -> None:
         objective = self._objective
-        objective.state, objective.bias = state, 0.0
+        objective.aim(state, 0.0)
         self._likely.climb(objective)
         self._likely.plan()
         self._theta[...], self._policy[...] = self._likely.theta, self._likely.policy
@@ -180,7 +180,7 @@ class OMLE(ModelAgent):
     def _try(self, alpha: float, search: bool = False) -> bool:
         """Whether the maximiser of l + alpha V* is in the set; if so, it is in force if none before had more value."""
         objective, solver = self._objective, self._valued
-        objective.bias = alpha
+        objective.aim(objective.state, alpha)
         (solver.follow if search else solver.climb)(objective)
         value = float(solver.V[objective.state])
         fits = solver.objective - alpha * value >= self._least

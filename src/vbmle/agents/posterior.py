@@ -102,11 +102,7 @@ class HitAndRun:
         return self._chain.sample(counts.values, thinning, rng)
 
     def snapshot(self) -> Snapshot:
-        return {
-            "y": self._chain.y,
-            "reference": self._chain.reference,
-            "draws": np.array(self._draws),
-        }
+        return self._chain.snapshot() | {"draws": np.array(self._draws)}
 
     def restore(self, snapshot: Snapshot) -> None:
         saved_checks.require_like("", snapshot, self.snapshot())
@@ -115,7 +111,7 @@ class HitAndRun:
             saved_checks.require_finite(name, snapshot[name])
             if not lies_inside(self._mdp.flat_set, snapshot[name]):
                 raise ValueError(f"{name} lies outside the feasible set")
-        self._chain.y[...], self._chain.reference[...] = snapshot["y"], snapshot["reference"]
+        self._chain.restore(snapshot)
         self._draws = int(snapshot["draws"])
 
 

@@ -105,9 +105,8 @@ class PSRL(ModelAgent):
         self._sampler: Sampler = sampler_for(mdp, thinning, sampler)
         self._trigger = InformationGrown(mdp, ridge=1.0) if update == "doubling" else EveryObservation()
         self._planner = make_planner(mdp)
-        self._theta: Floats = self._planner.theta
-        self._theta[...] = mdp.polytope.interior
-        self._policy: Ints = self._planner.policy
+        self._theta: Floats = np.array(mdp.polytope.interior)
+        self._policy: Ints = self._planner.policy.copy()
         self._error_bound = np.inf
 
     @property
@@ -122,9 +121,11 @@ class PSRL(ModelAgent):
     def _decide(self, state: int) -> None:
         rng = np.random.default_rng([self.settings["seed"], self.counts.total])
         self._theta[...] = self._sampler.draw(self.counts, rng)
-        self._planner.assemble()
-        self._planner.V[...] = 0.0  # so that a plan depends on theta and the policy alone
-        self._error_bound = self._planner.optimal()
+        planner = self._planner
+        planner.put(theta=self._theta, policy=self._policy, V=0.0)
+        planner.assemble()  # from V = 0, so that a plan depends on theta and the policy alone
+        self._error_bound = planner.optimal()
+        self._policy[...] = planner.policy
 
     def _outcome(self) -> Decision:
         fine = self._error_bound < np.inf

@@ -109,8 +109,8 @@ class RBMLE(ModelAgent):
             restart=restart,
         )
         self._rows = RewardBiasedRows(mdp.core, uses_factors(mdp), GAP_TOLERANCE, ITERATIONS)
-        self.p: Floats = self._rows.p
-        self._policy: Ints = self._rows.policy
+        self.p: Floats = self._rows.p.copy()
+        self._policy: Ints = self._rows.policy.copy()
         self.objective, self.gap, self.converged = 0.0, np.inf, False
         self._coordinate = tabular_coordinates(mdp)
         if update == "doubling":
@@ -142,8 +142,10 @@ class RBMLE(ModelAgent):
         return self._schedule.at(self.counts.remembered + 1)
 
     def _decide(self, state: int) -> None:
-        counts = self.counts
-        self.objective, self.gap = self._rows.solve(counts.values, counts.visits(), self.alpha(), state)
+        counts, rows = self.counts, self._rows
+        rows.put(self.p, self._policy)
+        self.objective, self.gap = rows.solve(counts.values, counts.visits(), self.alpha(), state)
+        self.p[...], self._policy[...] = rows.p, rows.policy
         self.converged = bool(self.gap <= 1e3 * GAP_TOLERANCE * (1.0 + abs(self.objective)))
 
     def _outcome(self) -> Decision:

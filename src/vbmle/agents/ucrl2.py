@@ -101,8 +101,8 @@ class UCRL2(ModelAgent):
             restart=restart,
         )
         self._optimist = L1Optimist(mdp.core)
-        self.V: Floats = self._optimist.V
-        self._policy: Ints = self._optimist.policy
+        self.V: Floats = self._optimist.V.copy()
+        self._policy: Ints = self._optimist.policy.copy()
         self.error_bound, self._converged = np.inf, False
         self._trigger = VisitsDoubled(self.counts, self._policy)
 
@@ -125,6 +125,7 @@ class UCRL2(ModelAgent):
         tolerance = max(VALUE_ACCURACY * (1.0 + 1.0 / (1.0 - mdp.discount)), rounding(mdp))
         self._converged = self._optimist.plan(estimate, self.radius(), tolerance, MAX_SWEEPS)
         self.error_bound = max(self._optimist.error_bound, rounding(mdp))
+        self.V[...], self._policy[...] = self._optimist.V, self._optimist.policy
 
     def _outcome(self) -> Decision:
         status = "converged" if self._converged else "out of sweeps"

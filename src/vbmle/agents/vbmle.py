@@ -146,8 +146,8 @@ class VBMLE(ModelAgent):
 
     def _decide(self, state: int) -> None:
         objective = self._objective
-        objective.bias = bias = self._schedule.at(self.counts.remembered + 1)
-        objective.state = state
+        bias = self._schedule.at(self.counts.remembered + 1)
+        objective.aim(state, bias)
         self._climb(objective)
         if self._certifies:
             self._bound = prove(self._solver, objective, self.counts)
@@ -252,7 +252,7 @@ class ApproximateVBMLE(ModelAgent):
             solver.climb(self._objective)
             if solver.objective > best:
                 best = solver.objective
-                chosen = {name: array.copy() for name, array in solver.snapshot().items()}
+                chosen = solver.snapshot()
         solver.resume(chosen)
         solver.plan()
 

@@ -2,44 +2,14 @@
 
 from __future__ import annotations
 
-import ctypes
-from ctypes import POINTER, byref, c_double, c_int32, c_int64, c_void_p
 from typing import NamedTuple
 
 import numpy as np
 
-from vbmle.core.library import check, declare
+from vbmle.core.generated import vb_certificate, vb_certificate_task
+from vbmle.core.library import check, lib
 from vbmle.core.memory import Floats, Ints, floats, ints
 from vbmle.core.model import Model
-
-
-class Task(ctypes.Structure):
-    """`vb_certificate_task` of vbmle.h."""
-
-    _fields_ = (
-        ("counts", c_void_p),
-        ("observed", c_void_p),
-        ("num_observed", c_int64),
-        ("ridge", c_double),
-        ("bias", c_double),
-        ("state", c_int64),
-        ("points", c_void_p),
-        ("num_points", c_int64),
-        ("cells", c_void_p),
-        ("num_cells", c_int64),
-        ("most_bisections", c_int64),
-        ("best", c_double),
-        ("tolerance", c_double),
-    )
-
-
-class _Result(ctypes.Structure):
-    """`vb_certificate` of vbmle.h."""
-
-    _fields_ = (("bound", c_double), ("best", c_double), ("cells", c_int64), ("found", c_int32))
-
-
-_certify = declare("vb_certify", c_int32, c_void_p, POINTER(Task), POINTER(_Result), c_void_p)
 
 
 class Target(NamedTuple):
@@ -75,23 +45,22 @@ def branch_and_bound(
     triangulation: points (n, free) as y, and cells (k, free + 1) of their places.
     """
     points, cells = triangulation
-    free, theta, result = model.num_free, np.empty(model.dimension), _Result()
-    task = Task(
-        floats(target.counts, model.num_transitions),
-        ints(target.observed),
-        len(target.observed),
-        target.ridge,
-        target.bias,
-        target.state,
-        floats(points, len(points), free),
-        len(points),
-        ints(cells, len(cells), free + 1),
-        len(cells),
-        most_bisections,
-        best,
-        tolerance,
+    free, theta, found = model.num_free, np.empty(model.dimension), vb_certificate()
+    task = vb_certificate_task(
+        counts=floats(target.counts, model.num_transitions),
+        observed=ints(target.observed),
+        num_observed=len(target.observed),
+        ridge=target.ridge,
+        bias=target.bias,
+        state=target.state,
+        points=floats(points, len(points), free),
+        num_points=len(points),
+        cells=ints(cells, len(cells), free + 1),
+        num_cells=len(cells),
+        most_bisections=most_bisections,
+        best=best,
+        tolerance=tolerance,
     )
-    status = _certify(model.handle, byref(task), byref(result), floats(theta))
+    status = lib.vb_certify(model.handle, task, found, floats(theta))
     check(status)
-    found = theta if result.found else None
-    return Certificate(result.bound, result.best, found, result.cells, status == 0)
+    return Certificate(found.bound, found.best, theta if found.found else None, found.cells, status == 0)

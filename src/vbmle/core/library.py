@@ -3,6 +3,8 @@
 Two libraries come from the same sources on x86-64: one for every such processor, and one for wide vectors, which is
 taken where the processor can run it. VBMLE_LIBRARY names another file in their place. The library that is taken answers
 a few questions with known answers before anybody relies on it. Calls release the GIL.
+
+What the core's functions take and return, its structs and its statuses are in `generated`, made from its headers.
 """
 
 from __future__ import annotations
@@ -10,12 +12,9 @@ from __future__ import annotations
 import ctypes
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
-
-INTERFACE = 1
-"""The version of the C interface that this package speaks: VB_INTERFACE_VERSION in core/include/vbmle/library.h."""
 
 HERE = Path(__file__).parent
 CHECKOUT = HERE.parents[2]
@@ -23,12 +22,39 @@ CHECKOUT = HERE.parents[2]
 
 ENDING = {"darwin": ".dylib", "win32": ".dll"}.get(sys.platform, ".so")
 CHOSEN = "VBMLE_LIBRARY"
-OUT_OF_MEMORY = 20
-REFUSED = 20
-"""Statuses from here on say that nothing was done: see core/include/vbmle/library.h."""
 
 
-def load(folder: Path = HERE, checkout: Path = CHECKOUT) -> ctypes.CDLL:
+def _remedy(checkout: Path) -> str:
+    """What to do where the core is missing, or is another one."""
+    if (checkout / "core" / "build.py").exists():
+        return "build it with: make core"
+    return "install it with: pip install --force-reinstall --no-deps vbmle"
+
+
+try:
+    from vbmle.core.generated import FUNCTIONS, INTERFACE, vb_statuses
+except ModuleNotFoundError as missing:
+    raise ImportError(
+        f"the binding of the compiled core, {missing.name}, is missing; {_remedy(CHECKOUT)}"
+    ) from None
+
+
+class Library(ctypes.CDLL):
+    """A library whose functions are declared on first use, as the headers have them."""
+
+    def __init__(self, path: Path, functions: Mapping[str, tuple[Any, list[Any]]]) -> None:
+        super().__init__(str(path))
+        self._functions = functions
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in self._functions:
+            raise AttributeError(f"the headers of the core have no function {name}")
+        function = super().__getattr__(name)
+        function.restype, function.argtypes = self._functions[name]
+        return function
+
+
+def load(folder: Path = HERE, checkout: Path = CHECKOUT) -> Library:
     """The library that VBMLE_LIBRARY names, or else the one in `folder` that suits this processor."""
     chosen = os.environ.get(CHOSEN)
     if chosen:
@@ -68,24 +94,23 @@ def _times(folder: str) -> Iterator[int]:
             yield entry.stat().st_mtime_ns
 
 
-def _opened(path: Path, remedy: str) -> ctypes.CDLL:
-    """The library at `path`, if it is there and speaks our version of the interface."""
+def _opened(path: Path, remedy: str) -> Library:
+    """The library at `path`, if it is there and was made from the headers that this package was made from."""
     if not path.exists():
         raise ImportError(f"the compiled core {path} is missing; {remedy}")
     try:
-        found = ctypes.CDLL(str(path))
-        version = found.vb_version()
+        found = Library(path, FUNCTIONS)
+        speaks = found.vb_interface()
     except (OSError, AttributeError) as error:
         raise ImportError(f"the compiled core {path} does not load ({error}); {remedy}") from None
-    if version != INTERFACE:
-        speaks = f"speaks version {version} of the interface, and this package version {INTERFACE}"
-        raise ImportError(f"the compiled core {path} {speaks}; {remedy}")
+    if speaks != INTERFACE:
+        told = f"speaks interface {speaks:016x}, and this package {INTERFACE:016x}"
+        raise ImportError(f"the compiled core {path} {told}; {remedy}")
     return found
 
 
-def _proved(library: ctypes.CDLL, remedy: str) -> ctypes.CDLL:
+def _proved(library: Library, remedy: str) -> Library:
     """The library, if it knows a few answers: a compiler may compute something else than what is written."""
-    library.vb_self_test.restype = ctypes.c_char_p
     wrong = library.vb_self_test()
     if wrong is None:
         return library
@@ -93,8 +118,7 @@ def _proved(library: ctypes.CDLL, remedy: str) -> ctypes.CDLL:
     raise ImportError(f"{who}, computes {wrong.decode()} wrongly; {remedy}")
 
 
-def _built_by(library: ctypes.CDLL) -> str:
-    library.vb_built_by.restype = ctypes.c_char_p
+def _built_by(library: Library) -> str:
     return str(library.vb_built_by().decode())
 
 
@@ -108,12 +132,6 @@ def _other_compiler(checkout: Path) -> str:
     )
 
 
-def _remedy(checkout: Path) -> str:
-    if (checkout / "core" / "build.py").exists():
-        return "build it with: make core"
-    return "install it with: pip install --force-reinstall --no-deps vbmle"
-
-
 lib = load()
 
 
@@ -122,24 +140,14 @@ def built_by() -> str:
     return _built_by(lib)
 
 
-def declare(name: str, restype: Any, *argtypes: Any) -> Any:
-    """A function of the library by name, with the types of what it returns (None for nothing) and takes."""
-    try:
-        function = getattr(lib, name)
-    except AttributeError:
-        where = f"the compiled core {lib._name} has no function {name}"
-        raise ImportError(f"{where}; {_remedy(CHECKOUT)}") from None
-    function.restype = restype
-    function.argtypes = list(argtypes)
-    return function
-
-
-_status_text = declare("vb_status_text", ctypes.c_char_p, ctypes.c_int32)
-
-
 def status_text(status: int) -> str:
     """What a status of the core means, in words."""
-    return str(_status_text(status).decode())
+    return str(lib.vb_status_text(status).decode())
+
+
+OUT_OF_MEMORY = int(vb_statuses.VB_OUT_OF_MEMORY)
+REFUSED = OUT_OF_MEMORY
+"""Statuses from here on say that nothing was done."""
 
 
 def check(status: int) -> None:

@@ -1,28 +1,76 @@
-"""NumPy arrays and the core's memory: addresses of ours, views of its."""
+"""Memory on both sides of the border: objects of the core, its arrays as NumPy's, and NumPy's arrays as its."""
 
 from __future__ import annotations
 
-import ctypes
-from ctypes import POINTER, addressof, c_char, c_double, c_int64, c_void_p
+import math
+from ctypes import addressof, byref, c_char, c_void_p
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vbmle.core.library import check, lib
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-Address = c_void_p
-DoublePointer = POINTER(c_double)
-IndexPointer = POINTER(c_int64)
 _FLOAT, _INT, _SHORT = np.dtype(np.float64), np.dtype(np.int64), np.dtype(np.int32)
 _first: Any = c_char.from_buffer
-_KINDS: dict[Any, Any] = {
-    np.float64: c_double,
-    np.int64: c_int64,
-    np.int32: ctypes.c_int32,
-    np.uint8: ctypes.c_uint8,
-}
+
+
+class Handle:
+    """One object of the core, freed when it goes.
+
+    Arrays in its memory hold this, never the class that holds the arrays: NumPy's arrays take no part in garbage
+    collection, so that such a circle would never be freed.
+    """
+
+    __slots__ = ("_free", "_kept", "_kind", "_library", "address")
+
+    def __init__(self, kind: str, kept: object, *arguments: Any, library: Any = lib) -> None:
+        """`vb_<kind>_new(*arguments, out)` makes it; `kept` is what it uses and must outlive it."""
+        self.address: int | None = None
+        self._kind, self._library = kind, library
+        made = c_void_p()
+        check(getattr(library, f"vb_{kind}_new")(*arguments, byref(made)))
+        self._free = getattr(library, f"vb_{kind}_free")
+        self.address, self._kept = made.value, kept
+
+    def __del__(self) -> None:
+        if self.address:
+            self._free(self.address)
+
+    def look(self, view: Any) -> Any:
+        """Fill a `vb_<kind>_view` with where its memory lies, and return it."""
+        check(getattr(self._library, f"vb_{self._kind}_look")(self.address, view))
+        return view
+
+    def arrays(self, view: Any, **shapes: tuple[int, ...]) -> dict[str, NDArray[Any]]:
+        """The arrays of a view, by name. They keep the object alive, and writing them writes the core's memory."""
+        return {name: self._array(view, name, shape) for name, shape in shapes.items()}
+
+    def _array(self, view: Any, name: str, shape: tuple[int, ...]) -> NDArray[Any]:
+        kind, count = np.dtype(view.arrays[name]), math.prod(shape)
+        if count == 0:
+            return np.zeros(shape, kind)
+        buffer = (c_char * (count * kind.itemsize)).from_address(getattr(view, name))
+        buffer.owner = self
+        return np.frombuffer(buffer, kind).reshape(shape)
+
+
+class Stateful:
+    """An object of the core whose state is arrays in its memory, by name: all that its next call depends on."""
+
+    _state: dict[str, NDArray[Any]]
+
+    def snapshot(self) -> dict[str, NDArray[Any]]:
+        """What `restore` continues from: copies."""
+        return {name: array.copy() for name, array in self._state.items()}
+
+    def restore(self, snapshot: dict[str, NDArray[Any]]) -> None:
+        """Continue from a snapshot of such an object on the same model."""
+        for name, array in self._state.items():
+            array[...] = snapshot[name]
 
 
 def floats(array: Floats, *shape: int) -> int:
@@ -62,16 +110,6 @@ def shown(array: NDArray[Any]) -> NDArray[Any]:
     out = array.view()
     out.flags.writeable = False
     return out
-
-
-def view(owner: object, address: int, kind: Any, shape: tuple[int, ...]) -> NDArray[Any]:
-    """An array over memory of the core. It keeps the owner, and so the memory, alive."""
-    count = int(np.prod(shape))
-    if count == 0:
-        return np.zeros(shape, kind)
-    buffer = (_KINDS[kind] * count).from_address(address)
-    buffer.owner = owner
-    return np.frombuffer(buffer, dtype=kind).reshape(shape)
 
 
 class Remembered:

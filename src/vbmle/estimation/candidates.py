@@ -69,9 +69,9 @@ class CandidateSolver:
 
     def climb(self, objective: Objective) -> None:
         """Choose the candidate that is best for the objective; the one in force stays where it ties."""
-        found = self.candidates.log_likelihoods(objective.counts_used.values) - 0.5 * objective.ridge
-        if objective.linear_used is not None:
-            found = found + objective.linear_used
+        found = self.candidates.log_likelihoods(objective.counts.values) - 0.5 * objective.ridge
+        if objective.linear is not None:
+            found = found + objective.linear
         if objective.bias > 0.0:
             found = found + objective.bias * self.candidates.plans[0][:, objective.state]
         best = int(found.argmax())

@@ -47,7 +47,7 @@ def upper_bound(
     most_bisections = int(min(WORK_LIMIT / each, MEMORY_LIMIT / mdp.transitions.count, 2e5))
     if most_bisections < len(cells):
         return crude, None
-    counts = objective.counts_used
+    counts = objective.counts
     target = Target(
         counts.values,
         counts.observed[: counts.num_observed].copy(),

@@ -24,7 +24,6 @@ from vbmle.common import saved_checks
 from vbmle.common.files import Snapshot
 from vbmle.common.validation import Floats, Ints
 from vbmle.core import solver as core
-from vbmle.core.memory import shown
 from vbmle.core.solver import Objective
 from vbmle.estimation.counts import TransitionCounts
 from vbmle.estimation.starts import Starts
@@ -33,12 +32,6 @@ from vbmle.planning.planner import require_policy, uses_factors
 
 POOL = 8
 """How many local maxima a global search keeps."""
-
-POOL_VIEWS = (
-    *("y", "theta", "policy", "V", "active", "num_active", "result", "status", "iterations"),
-    *("evaluated", "factored", "factors"),
-)
-"""What of the pool a snapshot holds."""
 
 
 def make_objective(
@@ -49,7 +42,7 @@ def make_objective(
     linear: Floats | None = None,
 ) -> Objective:
     """The objective as the core sees it."""
-    return core.make_objective(counts.core, ridge, bias, state, linear)
+    return Objective(counts.core, ridge, bias, state, linear)
 
 
 class Solver:
@@ -65,9 +58,9 @@ class Solver:
         self._seed = seed
         self._has_starts = False
         views = self._core.views
-        self.theta: Floats = shown(views["theta"][0])
-        self.policy: Ints = shown(views["policy"][0])
-        self.V: Floats = shown(views["V"][0])
+        self.theta: Floats = views["theta"][0]
+        self.policy: Ints = views["policy"][0]
+        self.V: Floats = views["V"][0]
         self._result: Floats = views["result"][0]
         self.climb = self._core.climb
         self.plan = self._core.plan
@@ -130,24 +123,20 @@ class Solver:
 
     def snapshot(self) -> Snapshot:
         """What the next solve depends on, to be continued exactly by `restore`."""
-        arrays: Snapshot = {name: self._core.views[name] for name in POOL_VIEWS}
-        return arrays | {"place": np.array([self._core.size, self._core.turn])}
+        return self._core.snapshot()
 
     def restore(self, snapshot: Snapshot) -> None:
         """Continue from a snapshot."""
         saved_checks.require_like("", snapshot, self.snapshot())
         self._check(snapshot)
         try:
-            self.resume(snapshot)
+            self._core.restore(snapshot)
         except ValueError as error:
             raise ValueError("y, active or result do not fit the model's feasible set") from error
 
     def resume(self, snapshot: Snapshot) -> None:
         """Continue from a snapshot of its own: the core checks it, but not its kinds and shapes."""
-        for name in POOL_VIEWS:
-            self._core.views[name][...] = snapshot[name]
-        size, turn = (int(i) for i in snapshot["place"])
-        self._core.restore(size, turn)
+        self._core.restore(snapshot)
 
     def _check(self, snapshot: Snapshot) -> None:
         """Refuse what is out of range; the core checks what only it can tell."""

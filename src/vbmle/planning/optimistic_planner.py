@@ -97,17 +97,16 @@ class Optimist:
         active = np.where(used, snapshot["warm.active"], 0)
         saved_checks.require_within("warm.active", active, 0, np.maximum(facets - 1, 0)[:, None])
         saved_checks.require_within("warm.s", snapshot["warm.s"], 0.0, np.inf)
-        saved_checks.require_within("warm.tight", snapshot["warm.tight"], 0, layers - 1)
+        saved_checks.require_within("tight", snapshot["tight"], 0, layers - 1)
         saved_checks.require_within("policy", snapshot["policy"], 0, mdp.num_actions - 1)
-        for name in ("warm.y", "warm.chosen", "theta"):
+        for name in ("warm.y", "chosen", "theta"):
             saved_checks.require_finite(name, snapshot[name])
         worst = 2.0 / (1.0 - mdp.discount)
         saved_checks.require_within("V", snapshot["V"], -worst, worst)
         mdp.require_feasible(snapshot["theta"], 1e-6)
-        names = [name for name, _ in core.OptimisticPlan._fields_]
-        bounds = snapshot["ended"][[names.index(name) for name in ("error_bound", "gap")]]
+        bounds = snapshot["ended"][[core.ENDED.index(name) for name in ("error_bound", "gap")]]
         saved_checks.require_within("ended", bounds, 0.0, np.inf)
-        whole = snapshot["ended"][[names.index(name) for name in ("rounds", "status", "inner", "empty")]]
+        whole = snapshot["ended"][[core.ENDED.index(name) for name in ("rounds", "status", "inner", "empty")]]
         if not (np.isfinite(whole).all() and (whole == np.floor(whole)).all()):
             raise ValueError("ended holds fractions; rounds and statuses are whole numbers")
         saved_checks.require_within("ended", whole, 0, [2.0**53, core.LAST_STATUS, core.LAST_STATUS, 1])

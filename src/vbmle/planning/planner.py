@@ -127,7 +127,7 @@ def plan(mdp: LinearMixtureMDP, theta: ArrayLike, tolerance: float = 1e-8, metho
     validation.one_of("method", method, METHODS)
     factors = method == "policy-iteration" or (method == "auto" and mdp.num_states <= FACTORED_STATES)
     planner = Planner(mdp.core, factors)
-    planner.theta[:] = point
+    planner.put(theta=point)
     planner.assemble()
     least = rounding(mdp)
     if factors:
@@ -270,12 +270,12 @@ def value_iteration(
     _require_tolerance(tolerance)
     limit = 10_000_000 if sweeps is None else validation.positive_integer("sweeps", sweeps)
     planner = Planner(mdp.core, factors=False)
-    planner.theta[:], planner.V[:] = point, 1.0 / (1.0 - mdp.discount)
+    planner.put(theta=point, V=1.0 / (1.0 - mdp.discount))
     planner.assemble()
     error = np.inf
     for _ in range(limit):
         planner.sweep()
-        planner.V[:] = planner.next
+        planner.put(V=planner.next)
         low, high = planner.change
         error = mdp.discount / (1.0 - mdp.discount) * max(-low, high, 0.0)
         error = max(error, rounding(mdp))
@@ -313,7 +313,7 @@ def evaluate(mdp: LinearMixtureMDP, theta: ArrayLike, policy: ArrayLike) -> Floa
     """
     chosen = require_policy(mdp, policy)
     planner = Planner(mdp.core, factors=mdp.num_states <= DENSE_STATES)
-    planner.theta[:], planner.policy[:] = mdp.require_feasible(theta), chosen
+    planner.put(theta=mdp.require_feasible(theta), policy=chosen)
     planner.assemble()
     planner.evaluate()
     return planner.V.copy()

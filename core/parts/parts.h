@@ -1,17 +1,18 @@
-/* Parts, for tests. The conventions are in vbmle.h. */
+/* Parts of the core, for tests: the interface of a library that nothing else loads. It has the core in it, and works on
+ * handles that the core's library of the same build made. The conventions are in vbmle.h. */
 #ifndef VBMLE_PARTS_H
 #define VBMLE_PARTS_H
 
-#include "vbmle/solver.h"
-#include "vbmle/planning.h"
-#include "vbmle/optimism.h"
-#include "vbmle/sampling.h"
+#include "vbmle.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* ---- Parts, for tests -------------------------------------------------------------------------------------------- */
+/* What vb_interface() is for vbmle.h, for these headers and this one. */
+VB_API uint64_t vb_part_interface(void);
+
+/* ---- Sampling ---------------------------------------------------------------------------------------------------- */
 
 /* A line along which probabilities change by 1 + t ratio: sum weight log(1 + t ratio) - level, and its derivative. */
 VB_API vb_status vb_part_excess(int64_t count, const double* weight, const double* ratio, double t, double level,
@@ -30,6 +31,8 @@ typedef struct vb_part_slice {
 /* How far from t = 0 the density of the slice stays above its level. */
 VB_API vb_status vb_part_crossing(const vb_part_slice* slice, double* distance);
 
+/* ---- Tabular ----------------------------------------------------------------------------------------------------- */
+
 /* One pair of vb_rows in closed form: the p (count,) that maximises sum counts log p + weight <p, gain>. */
 VB_API vb_status vb_part_biased_pair(int64_t count, const double* counts, const double* gain, double weight, double* p);
 
@@ -37,7 +40,7 @@ VB_API vb_status vb_part_biased_pair(int64_t count, const double* counts, const 
 VB_API vb_status vb_part_pair_score(int64_t count, const double* counts, const double* gain, double weight,
                                     const double* p, double* score);
 
-/* ---- Parts, for tests: planning ---------------------------------------------------------------------------------- */
+/* ---- Planning ------------------------------------------------------------------------------------------------------ */
 
 /* LU factors of a matrix (n, n) in place: L below the diagonal, U above it, the inverses of U's diagonal on it. */
 VB_API vb_status vb_part_lu_factor(int64_t n, double* matrix);
@@ -55,7 +58,7 @@ VB_API vb_status vb_part_visits(vb_planner* planner, int64_t state, double toler
  * BiCGStab alone; VB_STALLED where nothing was gained. For planners without factors. */
 VB_API vb_status vb_part_slow_chain(vb_planner* planner, int64_t state, double enough);
 
-/* ---- Parts, for tests: optimistic plans -------------------------------------------------------------------------- */
+/* ---- Optimistic plans ---------------------------------------------------------------------------------------------- */
 
 /* The largest <c, y> within several ellipsoids |y - middle|^2 in H <= room and over facets normals y + offsets >= 0. */
 typedef struct vb_part_intersection {
@@ -84,10 +87,7 @@ VB_API vb_status vb_part_choose_models(vb_optimist* optimist, const double* V, d
 VB_API vb_status vb_part_best_mean(int64_t count, const double* estimate, const double* gain, double radius,
                                    int64_t* order, double* value);
 
-/* ---- Parts, for tests: climbing ---------------------------------------------------------------------------------- */
-
-/* Does nothing and returns VB_OK: what a call alone costs. */
-VB_API vb_status vb_part_nothing(const vb_solver* solver, const vb_objective* objective);
+/* ---- Climbing ------------------------------------------------------------------------------------------------------ */
 
 /* Maximises <g, d> - d' B d / 2 subject to normals d + slack >= 0, with scratch that is full of NaN. */
 typedef struct vb_part_program {

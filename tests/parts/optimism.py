@@ -1,41 +1,16 @@
-"""Parts of optimistic plans that tests look at one by one."""
+"""Parts of optimistic plans: intersections of ellipsoids, the choice of models, L1 balls."""
 
 from __future__ import annotations
 
-import ctypes
-from ctypes import POINTER, byref, c_double, c_int32, c_int64, c_void_p
+from ctypes import byref, c_double
 
 import numpy as np
 
-from vbmle.core.library import check, declare
+from parts import lib
+from parts.generated import vb_part_intersection
+from vbmle.core.library import check
 from vbmle.core.memory import Floats, Ints, floats, ints
 from vbmle.core.optimism import Optimist
-
-
-class _Intersection(ctypes.Structure):
-    """`vb_part_intersection`."""
-
-    _fields_ = (
-        ("free", c_int64),
-        ("ellipsoids", c_int64),
-        ("facets", c_int64),
-        ("c", c_void_p),
-        ("H", c_void_p),
-        ("middle", c_void_p),
-        ("room", c_void_p),
-        ("normals", c_void_p),
-        ("offsets", c_void_p),
-        ("mu", c_void_p),
-        ("y", c_void_p),
-        ("gap", c_double),
-    )
-
-
-_intersect = declare("vb_part_intersect", c_int32, POINTER(_Intersection))
-_choose_models = declare("vb_part_choose_models", c_int32, c_void_p, c_void_p, c_void_p, POINTER(c_double))
-_best_mean = declare(
-    "vb_part_best_mean", c_int32, c_int64, c_void_p, c_void_p, c_double, c_void_p, POINTER(c_double)
-)
 
 
 def intersect(
@@ -45,7 +20,7 @@ def intersect(
     H, middle, room = balls
     count, m = len(mu), len(c)
     y = np.zeros(m)
-    problem = _Intersection(
+    problem = vb_part_intersection(
         m,
         count,
         len(offsets),
@@ -58,14 +33,14 @@ def intersect(
         floats(mu),
         floats(y),
     )
-    check(_intersect(byref(problem)))
+    check(lib.vb_part_intersect(problem))
     return y, float(problem.gap)
 
 
 def choose_models(optimist: Optimist, V: Floats) -> tuple[Floats, float]:
     """After a plan: the probabilities of the best models for V, and the worst gap of all pairs."""
     p, gap = np.empty_like(optimist.p), c_double()
-    check(_choose_models(optimist._address, floats(V, *optimist.V.shape), floats(p), byref(gap)))
+    check(lib.vb_part_choose_models(optimist._address, floats(V, *optimist.V.shape), floats(p), byref(gap)))
     return p, gap.value
 
 
@@ -73,5 +48,5 @@ def best_mean(estimate: Floats, gain: Floats, radius: float, order: Ints) -> flo
     """max <p, gain> within `radius` of the estimate in L1; `order` becomes one by increasing gain."""
     value, count = c_double(), len(estimate)
     given = floats(estimate, count), floats(gain, count), radius, ints(order, count)
-    check(_best_mean(count, *given, byref(value)))
+    check(lib.vb_part_best_mean(count, *given, byref(value)))
     return value.value

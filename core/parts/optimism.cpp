@@ -1,6 +1,7 @@
-// Parts of optimistic plans that only tests call.
+// Intersections of ellipsoids, the choice of models, L1 balls.
 #include "api/handle.hpp"
 #include "api/optimism.hpp"
+#include "parts.h"
 
 using namespace vb;
 

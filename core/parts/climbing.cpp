@@ -1,4 +1,4 @@
-// Parts of the climb that only tests call: programs and factors, the objective and its derivatives at any theta.
+// Programs and factors, the objective and its derivatives at any theta.
 #include "api/checks.hpp"
 #include "api/handle.hpp"
 #include "api/objective.hpp"
@@ -7,6 +7,7 @@
 #include "climbing/objective.hpp"
 #include "common/logarithm.hpp"
 #include "linalg/cholesky.hpp"
+#include "parts.h"
 
 using namespace vb;
 
@@ -113,8 +114,6 @@ bool policy_fits(const vb_probe& probe) {
 }  // namespace
 
 extern "C" {
-
-vb_status vb_part_nothing(const vb_solver*, const vb_objective*) { return VB_OK; }
 
 vb_status vb_part_solve_program(vb_part_program* program) {
     if (program == nullptr || !fits(*program)) return VB_BAD_ARGUMENT;

@@ -1,7 +1,8 @@
-// Parts of planning that only tests call.
+// Linear systems and slow chains.
 #include "api/handle.hpp"
 #include "api/planning.hpp"
 #include "linalg/lu.hpp"
+#include "parts.h"
 #include "planning/bellman.hpp"
 #include "planning/slow_chain.hpp"
 #include "planning/sweeps.hpp"
