@@ -5,9 +5,10 @@ from typing import Any
 
 import numpy as np
 
+from vbmle.experiments.records import Record, Results
 from vbmle.experiments.spec import Choice, Experiment
 from vbmle.experiments.stopping import Stopping
-from vbmle.experiments.store import Record, Results, Store
+from vbmle.experiments.store import Store
 from vbmle.report import world_runs
 from vbmle.report.world_runs import WorldRuns
 

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from vbmle.experiments.progress import Lines
+from vbmle.experiments.records import Record
 from vbmle.experiments.run import Summary, run
 from vbmle.experiments.spec import Choice, Experiment, Trial
-from vbmle.experiments.store import Record, Store
+from vbmle.experiments.store import Store
 
 NETWORK = Choice("random_network", {"states": 3, "actions": 2, "dimension": 2})
 PLAIN = Choice("MaximumLikelihood")

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from vbmle.experiments.records import load
 from vbmle.experiments.spec_file import read
-from vbmle.experiments.store import load
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 

@@ -9,9 +9,9 @@ from sweeps import go
 
 from vbmle.experiments import InputError
 from vbmle.experiments.behind import FAR, FLOOR, NEAR, Behind, behind, ratios
+from vbmle.experiments.records import load
 from vbmle.experiments.spec import Choice, Experiment
 from vbmle.experiments.stopping import Stopping
-from vbmle.experiments.store import load
 
 
 def test_ratios_by_hand():

@@ -10,8 +10,9 @@ import vbmle
 from vbmle import simulate
 from vbmle.agents.decision import Decision
 from vbmle.experiments import measures, playing
+from vbmle.experiments.records import load
 from vbmle.experiments.spec import Choice, Recording
-from vbmle.experiments.store import Store, load
+from vbmle.experiments.store import Store
 from vbmle.report import world_runs
 from vbmle.worlds import random_network
 

@@ -10,8 +10,9 @@ from sweeps import fake, go, small
 
 from vbmle.common.files import alone_in
 from vbmle.experiments import InputError
+from vbmle.experiments.records import load
 from vbmle.experiments.spec import Choice, Experiment
-from vbmle.experiments.store import Store, load
+from vbmle.experiments.store import Store
 
 
 def rewrite(path: Path, text: str | None, **columns: pl.Series) -> None:

@@ -11,8 +11,8 @@ from sweeps import go
 
 import vbmle
 from vbmle.experiments import InputError, own_parts, playing
+from vbmle.experiments.records import load
 from vbmle.experiments.spec_file import read, try_out
-from vbmle.experiments.store import load
 
 MODULE = """
 import vbmle

@@ -9,7 +9,8 @@ from sweeps import fake, same, small
 
 from vbmle.experiments import recent
 from vbmle.experiments.recent import Recent
-from vbmle.experiments.store import DamagedError, Store, load
+from vbmle.experiments.records import load
+from vbmle.experiments.store import DamagedError, Store
 
 
 def written(folder: Path, kept: Recent) -> Store:

@@ -9,9 +9,9 @@ from scipy import stats
 from sweeps import go
 
 from vbmle.experiments import InputError, stopping
+from vbmle.experiments.records import load
 from vbmle.experiments.spec import Choice, Experiment
 from vbmle.experiments.stopping import Stopping
-from vbmle.experiments.store import load
 
 LOOKS = (100, 200, 400, 800)
 REPEATS = 400

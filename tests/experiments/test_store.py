@@ -10,8 +10,9 @@ import pytest
 from sweeps import NETWORK, fake, filled, go, small
 
 from vbmle.experiments import InputError, measures, spec
+from vbmle.experiments.records import load
 from vbmle.experiments.spec import Choice, Recording, Trial
-from vbmle.experiments.store import DamagedError, ForeignError, OldError, Store, load
+from vbmle.experiments.store import DamagedError, ForeignError, OldError, Store
 
 
 def test_a_record_says_all_about_itself(tmp_path: Path):

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from vbmle.experiments.records import Record
 from vbmle.experiments.spec import Choice, Experiment, Recording
-from vbmle.experiments.store import Record, Store
+from vbmle.experiments.store import Store
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page

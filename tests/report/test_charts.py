@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from made_up import Losses, made_up, worlds_of
 
+from vbmle.experiments.records import Record, Results
 from vbmle.experiments.spec import Choice, Experiment
-from vbmle.experiments.store import Record, Results
 from vbmle.experiments.suites import paper
 from vbmle.report import (
     answers,

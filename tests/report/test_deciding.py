@@ -12,8 +12,8 @@ from vbmle import hardness, worlds
 from vbmle.experiments import world_measures
 from vbmle.experiments.compute import Workers
 from vbmle.experiments.progress import Lines
+from vbmle.experiments.records import load
 from vbmle.experiments.spec import Choice, Experiment
-from vbmle.experiments.store import load
 from vbmle.report import deciding
 
 COUNT = 12

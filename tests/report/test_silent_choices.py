@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from vbmle.experiments.records import Record, Results
 from vbmle.experiments.spec import Choice, Experiment
-from vbmle.experiments.store import Record, Results
 from vbmle.report import silent_choices
 from vbmle.report.silent_choices import rows, sentence, split
 

@@ -9,9 +9,9 @@ import msgspec
 import numpy as np
 import pytest
 
+from vbmle.experiments.records import Record, Results
 from vbmle.experiments.spec import Choice, Experiment, Recording, Trial
 from vbmle.experiments.stopping import Stopping
-from vbmle.experiments.store import Record, Results
 from vbmle.report import ratios, verdicts
 from vbmle.report.headlines import headlines
 from vbmle.report.verdicts import Verdict, lines, read, write

@@ -9,8 +9,8 @@ import pytest
 from made_up import Losses, made_up, saved, worlds_of
 
 from vbmle.experiments import stopping
+from vbmle.experiments.records import Results
 from vbmle.experiments.stopping import Stopping
-from vbmle.experiments.store import Results
 from vbmle.report import (
     answers,
     exploring,

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from vbmle.experiments.records import Record
     from vbmle.experiments.spec import Trial
-    from vbmle.experiments.store import Record
 
 MOST_BYTES = 400_000_000
 """Of columns that are kept; what comes after is read from its file."""

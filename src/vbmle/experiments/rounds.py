@@ -14,9 +14,10 @@ import numpy as np
 from vbmle.common.validation import Floats
 from vbmle.experiments import stopping
 from vbmle.experiments.behind import behind
+from vbmle.experiments.records import Record
 from vbmle.experiments.spec import Experiment, Trial
 from vbmle.experiments.stopping import Comparison
-from vbmle.experiments.store import Record, Store
+from vbmle.experiments.store import Store
 
 
 @dataclass(frozen=True)

@@ -16,10 +16,11 @@ from vbmle.common.files import alone_in
 from vbmle.experiments import InputError, playing, rounds
 from vbmle.experiments.compute import Lost, PoolGone, Workers
 from vbmle.experiments.recent import Recent
+from vbmle.experiments.records import Record
 from vbmle.experiments.resume_key import code_version
 from vbmle.experiments.rounds import Round
 from vbmle.experiments.spec import Experiment, Trial
-from vbmle.experiments.store import Record, Store, about
+from vbmle.experiments.store import Store, about
 
 T = TypeVar("T")
 

@@ -16,7 +16,6 @@ import json
 import os
 import platform
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
@@ -26,10 +25,10 @@ import numpy as np
 import polars as pl
 
 from vbmle.common import parquet
-from vbmle.common.files import field, whole_or_absent
-from vbmle.common.validation import Floats, Ints
+from vbmle.common.files import whole_or_absent
 from vbmle.experiments import InputError
 from vbmle.experiments.recent import Recent
+from vbmle.experiments.records import Record
 from vbmle.experiments.resume_key import code_version, version_of
 from vbmle.experiments.spec import Experiment, Trial, folder_name
 
@@ -47,9 +46,6 @@ OLD = "the format of an earlier version of vbmle"
 
 EARLIER = ("vbmle-record-1", "vbmle-record-2")
 
-TIMINGS = ("seconds",)
-"""Columns that differ from run to run: no comparison reads them."""
-
 
 class DamagedError(ValueError):
     """A file that cannot be read, or whose numbers are not those that were written."""
@@ -61,42 +57,6 @@ class ForeignError(ValueError):
 
 class OldError(ForeignError):
     """A record in a format that is no longer read."""
-
-
-@dataclass(frozen=True, eq=False)
-class Record:
-    """One finished trial: columns of equal length, and what is known about them."""
-
-    trial: Trial
-    columns: dict[str, Floats]
-    facts: Mapping[str, float]
-    """States, actions and dimension of the world, and its smallest probability above 0, `p_min_true`."""
-    code: str | None = None
-    """The version of the sources that made it, if not this process."""
-    about: dict[str, str] | None = None
-    """Versions and machine that made it, if not these."""
-
-    @property
-    def steps(self) -> Ints:
-        """The steps that the rows of the columns belong to, from 1."""
-        return self.trial.steps
-
-    @property
-    def results(self) -> dict[str, Floats]:
-        """The columns that are the same in every run of the trial."""
-        return {name: column for name, column in self.columns.items() if name not in TIMINGS}
-
-
-@dataclass(frozen=True, eq=False)
-class Results:
-    """An experiment and the records there are of it, for the report."""
-
-    experiment: Experiment
-    records: list[Record]
-    about: dict[str, str]
-    """Versions and machine."""
-    left_out: list[str]
-    """Why files in the folder are not among the records, one line each."""
 
 
 class Store:
@@ -217,46 +177,6 @@ class Store:
             count += 1
             target = target.with_name(f"{path.stem}-{count}{path.suffix}")
         os.replace(path, target)
-
-
-def load(folder: Path, recent: Recent | None = None) -> list[Results]:
-    """Every experiment that a folder holds; records that this process wrote, in `recent`, are not read again."""
-    notes = sorted((folder / "records").glob("*/experiment.json"))
-    found = [_results(folder, note, recent) for note in notes]
-    if not found:
-        raise InputError(
-            f"{folder}: there are no records (no {folder / 'records' / '*' / 'experiment.json'})"
-        )
-    return found
-
-
-def _results(folder: Path, path: Path, recent: Recent | None) -> Results:
-    try:
-        note = json.loads(path.read_bytes())
-        experiment = msgspec.convert(note["experiment"], Experiment)
-        store = Store(folder, experiment, field(note, "code", str), recent)
-        facts = {str(name): str(value) for name, value in field(note, "about", dict).items()}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise InputError(f"{path}: it does not describe an experiment ({error})") from None
-    records, left_out, old = [], [], 0
-    foreign = set(store.home.glob("*/*/trial-*.parquet"))
-    for trial in experiment.all_trials():
-        file = store.path(trial)
-        if file in foreign:
-            try:
-                records.append(store.read(trial))
-            except OldError:
-                old += 1
-            except ForeignError:
-                continue
-            except DamagedError as error:
-                left_out.append(str(error))
-            foreign.remove(file)
-    if old:
-        left_out.append(f"records in {OLD}: {old}; run again to make them anew")
-    if foreign:
-        left_out.append(f"records with {FOREIGN}: {len(foreign)}")
-    return Results(experiment, records, facts, left_out)
 
 
 @cache

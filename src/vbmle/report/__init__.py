@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from vbmle.experiments.compute import Workers
     from vbmle.experiments.recent import Recent
-    from vbmle.experiments.store import Results
+    from vbmle.experiments.records import Results
     from vbmle.report.drawing import Drawing
     from vbmle.report.section import Section
     from vbmle.report.styles import Style
@@ -24,7 +24,7 @@ def write(
     workers : the processes that draw; without them it is done here.
     recent : the records that this process wrote.
     """
-    from vbmle.experiments.store import load
+    from vbmle.experiments.records import load
     from vbmle.report import styles, texts
     from vbmle.report.drawing import Drawing
 

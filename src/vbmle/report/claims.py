@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from vbmle.experiments.store import Results
+from vbmle.experiments.records import Results
 from vbmle.report import deciding, silent_choices, verdicts
 from vbmle.report.cards import Card, Table
 from vbmle.report.charts import REGRET, Chart, Panel, Series

@@ -16,7 +16,7 @@ import numpy as np
 
 from vbmle.common.validation import Floats
 from vbmle.experiments import world_measures
-from vbmle.experiments.store import Results
+from vbmle.experiments.records import Results
 from vbmle.report.comparisons import SAME_REGRET
 from vbmle.report.statistics import Interval
 from vbmle.report.tables import Row, text

@@ -8,9 +8,9 @@ import numpy as np
 
 from vbmle.common.validation import Floats
 from vbmle.experiments import stopping
+from vbmle.experiments.records import Results
 from vbmle.experiments.spec import Experiment
 from vbmle.experiments.stopping import Comparison, Stopping
-from vbmle.experiments.store import Results
 from vbmle.report.world_runs import WorldRuns, by_world
 
 

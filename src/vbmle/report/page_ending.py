@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
+from vbmle.experiments.records import Results
 from vbmle.experiments.spec import Trial
-from vbmle.experiments.store import Results, Store
+from vbmle.experiments.store import Store
 
 
 @dataclass(frozen=True)

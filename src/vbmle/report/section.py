@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from vbmle.experiments.records import Results
 from vbmle.experiments.spec import folder_name
-from vbmle.experiments.store import Results
 from vbmle.report import answers, charts, charts_across, published, tables, texts, world_runs
 from vbmle.report.cards import Card, Table
 from vbmle.report.charts import Chart

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from vbmle.experiments.store import Results
+from vbmle.experiments.records import Results
 from vbmle.experiments.suites.paper_choices import NAME
 from vbmle.report import published, ratios, statistics
 from vbmle.report.tables import Row

@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from vbmle.common.files import whole_or_absent
+from vbmle.experiments.records import Results
 from vbmle.experiments.stopping import Comparison
-from vbmle.experiments.store import Results
 from vbmle.report import comparisons, published, ratios, statistics
 from vbmle.report.headlines import headlines
 from vbmle.report.statistics import Interval

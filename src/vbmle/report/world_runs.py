@@ -12,8 +12,8 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from vbmle.common.validation import Floats, Ints
+from vbmle.experiments.records import Record, Results
 from vbmle.experiments.spec import Choice, Experiment
-from vbmle.experiments.store import Record, Results
 from vbmle.report.statistics import Interval, mean_interval
 
 _STACKED: WeakKeyDictionary[Results, list[WorldRuns]] = WeakKeyDictionary()

@@ -8,8 +8,9 @@ import pytest
 from sweeps import fake
 
 from vbmle.experiments import catalogue
+from vbmle.experiments.records import load
 from vbmle.experiments.spec import Experiment
-from vbmle.experiments.store import Store, load
+from vbmle.experiments.store import Store
 from vbmle.experiments.suites import compare
 from vbmle.experiments.suites.compare import AGENTS, FULL, SUFFIX, WORLDS, Size
 from vbmle.report import charts_tuned, world_runs

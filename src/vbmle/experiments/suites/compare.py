@@ -14,8 +14,8 @@ from typing import NamedTuple
 from vbmle.agents.tuning import Knob
 from vbmle.common.settings import settings_of
 from vbmle.experiments import catalogue
+from vbmle.experiments.records import load
 from vbmle.experiments.spec import Choice, Experiment
-from vbmle.experiments.store import load
 from vbmle.experiments.suites.paper_network import SIZES, network
 
 REFERENCE = "VBMLE"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from vbmle.experiments.store import load
+from vbmle.experiments.records import load
 from vbmle.experiments.suites.compare import AGENTS, REFERENCE, SUFFIX, Chosen
 from vbmle.report import statistics, tables, world_runs
 from vbmle.report.statistics import Interval

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from vbmle.experiments.behind import FLOOR, NEAR
-from vbmle.experiments.store import load
+from vbmle.experiments.records import load
 from vbmle.experiments.suites.league import PREFIX, RANDOM, RECOMMENDED, WORLDS
 from vbmle.report import tables, world_runs
 from vbmle.report.standings import Standing, Standings, standings

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from vbmle.experiments.store import load
+from vbmle.experiments.records import load
 from vbmle.experiments.suites.study import (
     CERTIFIED,
     FEW,
