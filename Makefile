@@ -99,12 +99,12 @@ docs: $(STAMP) core ## the documentation, into site/; fails on an undocumented p
 bench: $(STAMP) core ## the speed table, into bench/
 	.venv/bin/vbmle bench --out bench
 
-torture: $(STAMP) core ## kills, full disks, damaged files, fuzzed solves, extremes, two writers, odd records (docs/robustness.md)
+torture: $(STAMP) core ## kills, full disks, damaged files, fuzzed solves, extremes, two writers, damaged records (docs/robustness.md)
 	$(ONE_THREAD) $(PY) tests/fuzz_files.py 10000
 	$(ONE_THREAD) $(PY) tests/fuzz.py 100000
 	$(ONE_THREAD) $(PY) tests/fuzz_extremes.py 2000
 	$(ONE_THREAD) $(PY) tests/kills.py 5
-	$(ONE_THREAD) $(PY) -m pytest -q $(SPREAD) tests/common tests/experiments/test_odd_records.py tests/test_edges.py tests/test_supply_chain.py
+	$(ONE_THREAD) $(PY) -m pytest -q $(SPREAD) tests/common tests/experiments/test_store.py tests/test_edges.py tests/test_supply_chain.py
 
 sbom: $(STAMP) ## what it is all made of (CycloneDX) and under which licences, into sbom/
 	$(PY) chain/sbom.py sbom/vbmle.cdx.json

@@ -19,6 +19,7 @@ from pathlib import Path
 from benchmarks.effort import Effort
 from benchmarks.speed_table import Row, at_most
 from benchmarks.walks import median
+from vbmle.experiments import InputError, record_file
 
 SECTION = "waiting"
 COMMAND = [sys.executable, "-m", "vbmle"]
@@ -96,7 +97,7 @@ def _interrupted(folder: Path) -> float:
         command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
     )
     try:
-        while process.poll() is None and not any(folder.rglob("*.parquet")):
+        while process.poll() is None and not _has_records(folder):
             time.sleep(0.02)
         begun = time.perf_counter()
         os.killpg(process.pid, signal.SIGINT)
@@ -110,6 +111,15 @@ def _interrupted(folder: Path) -> float:
     finally:
         if _has_processes(process.pid):
             os.killpg(process.pid, signal.SIGKILL)
+
+
+def _has_records(folder: Path) -> bool:
+    """Whether the first record is on disk."""
+    try:
+        with record_file.reading(folder) as file:
+            return bool(file.rows("long"))
+    except InputError:  # there is no file yet, or it is being made
+        return False
 
 
 def _has_processes(group: int) -> bool:

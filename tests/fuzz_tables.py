@@ -6,10 +6,11 @@ from typing import Any
 import numpy as np
 import polars
 from fuzz_mutations import Kind
-from sweeps import fake, small
+from sweeps import filled, same, small
 
 import vbmle
-from vbmle.experiments.store import Store
+from vbmle.experiments import record_file
+from vbmle.experiments.records import Results, load
 
 
 def kinds(folder: Path) -> list[Kind]:
@@ -19,25 +20,17 @@ def kinds(folder: Path) -> list[Kind]:
 
 def record(folder: Path) -> Kind:
     """A trial of a sweep: what is accepted is what was written, to the bit."""
-    experiment = small()
-    store, trial = Store(folder, experiment), experiment.all_trials()[0]
-    store.begin()
-    store.write(fake(trial))
-    path = store.path(trial)
-    whole = store.read(trial)
+    (whole,) = load(filled(folder, small()))
 
-    def check(found: Any) -> None:
-        assert found.facts == whole.facts
-        assert found.columns.keys() == whole.columns.keys()
-        for name, column in whole.columns.items():
-            np.testing.assert_array_equal(found.columns[name], column)
+    def check(found: list[Results]) -> None:
+        for results in found:
+            for record in results.records:
+                (one,) = [one for one in whole.records if one.trial == record.trial]
+                same(one, record)
+                np.testing.assert_array_equal(one.columns["seconds"], record.columns["seconds"])
 
-    file = path.relative_to(folder)
-
-    def read(mutant: Path) -> Any:
-        return Store(mutant.parents[len(file.parts) - 1], experiment).read(trial)
-
-    return Kind("record of a sweep", path.read_bytes(), read, check, str(file))
+    path = folder / record_file.NAME
+    return Kind("records of a sweep", path.read_bytes(), lambda mutant: load(mutant.parent), check, path.name)
 
 
 def tables(folder: Path) -> list[Kind]:

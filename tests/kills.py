@@ -29,11 +29,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from sweeps import same
+from sweeps import count, found, same
 
 import vbmle
 from vbmle.experiments.spec_file import read
-from vbmle.experiments.store import Store
 
 SPEC = """
 name = "kills"
@@ -72,10 +71,6 @@ def sweep(spec: Path, out: Path, *options: object, **extra: Any) -> subprocess.P
     return start("run", spec, "--out", out, *(options or ("--jobs", 2)), **extra)
 
 
-def records(folder: Path) -> int:
-    return len(list(folder.rglob("*.parquet")))
-
-
 def until(condition: Callable[[], object]) -> None:
     end = time.monotonic() + PATIENCE
     while not condition():
@@ -86,7 +81,7 @@ def until(condition: Callable[[], object]) -> None:
 def middle(run: subprocess.Popen[str], out: Path, moment: random.Random) -> bool:
     """Wait for a moment in the middle; False where the run was over before."""
     wanted = moment.randrange(TRIALS - 4)
-    until(lambda: records(out) >= wanted or run.poll() is not None)
+    until(lambda: count(out) >= wanted or run.poll() is not None)
     time.sleep(moment.random() * 0.05)
     return run.poll() is None
 
@@ -114,11 +109,11 @@ class Sweeps:
 
     def require_same(self, out: Path) -> None:
         """Every record equal, value for value."""
-        for trial in self.experiment.all_trials():
-            same(
-                Store(self.folder / "whole", self.experiment).read(trial),
-                Store(out, self.experiment).read(trial),
-            )
+        whole, there = found(self.folder / "whole", self.experiment), found(out, self.experiment)
+        assert len(whole) == len(there) == TRIALS
+        for name, record in whole.items():
+            same(record, there[name])
+        assert [path.name for path in out.glob("records*")] == ["records.sqlite"]
         assert not list(out.rglob("*.part"))
 
 
@@ -126,7 +121,7 @@ def worker(sweeps: Sweeps, out: Path, moment: random.Random) -> bool:
     """One of two workers is killed; the run goes on by itself."""
     run = sweep(sweeps.spec, out)
     wanted = moment.randrange(1, TRIALS - 4)
-    until(lambda: records(out) >= wanted or run.poll() is not None)
+    until(lambda: count(out) >= wanted or run.poll() is not None)
     victims = [] if run.poll() is not None else workers_of(run)
     if victims:
         os.kill(moment.choice(victims), signal.SIGKILL)
@@ -148,7 +143,7 @@ def whole_run(sweeps: Sweeps, out: Path, moment: random.Random) -> bool:
 def interrupt(sweeps: Sweeps, out: Path, moment: random.Random) -> bool:
     """Ctrl-C."""
     run = sweep(sweeps.spec, out)
-    until(lambda: records(out) or run.poll() is not None)  # its own beginning is Python's to end
+    until(lambda: count(out) or run.poll() is not None)  # its own beginning is Python's to end
     time.sleep(moment.random() * 0.2)
     in_time = run.poll() is None
     if in_time:
@@ -187,7 +182,7 @@ def cluster_worker(sweeps: Sweeps, out: Path, moment: random.Random) -> bool:
         started += [start(address, *plain, code=dask.format("worker"), **quiet) for _ in range(2)]
         run = sweep(sweeps.spec, out / "sweep", "--dask", address)
         wanted = moment.randrange(1, TRIALS - 4)
-        until(lambda: records(out) >= wanted or run.poll() is not None)
+        until(lambda: count(out / "sweep") >= wanted or run.poll() is not None)
         in_time = run.poll() is None
         started[1 + moment.randrange(2)].kill()
         assert finish(run) == 0

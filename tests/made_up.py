@@ -4,11 +4,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sweeps import keep
 
 from vbmle.experiments.records import Record, Results
 from vbmle.experiments.spec import Choice, Experiment
 from vbmle.experiments.stopping import Stopping
-from vbmle.experiments.store import Store
 from vbmle.report import world_runs
 from vbmle.report.world_runs import WorldRuns
 
@@ -40,11 +40,7 @@ def made_up(losses: Losses, **settings: Any) -> Results:
 
 def saved(folder: Path, results: Results) -> Path:
     """The same records on disk."""
-    store = Store(folder, results.experiment)
-    store.begin()
-    for record in results.records:
-        store.write(record)
-    return folder
+    return keep(folder, results.experiment, results.records)
 
 
 def worlds_of(losses: Losses, **settings: object) -> list[WorldRuns]:

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 from refusals import require_told
+from sweeps import count, found
 
 import vbmle
 from vbmle.cli import app
 from vbmle.core.library import built_by
 from vbmle.experiments.spec import Choice, Experiment
 from vbmle.experiments.spec_file import read
-from vbmle.experiments.store import Store
 from vbmle.experiments.suites import paper
 
 # What a shell starts in the background ignores interrupts, and so does all that it starts, but for this.
@@ -155,8 +155,7 @@ def test_failed_trials_are_named_the_others_kept_and_the_exit_code_is_1(
     assert "tiny, world net, agent bad, trial 1 failed: ValueError: ridge is -1.0" in err
     assert "2 trials failed" in err
     assert "plain" in out
-    store = Store(tmp_path, tiny())
-    kept = [trial for trial in tiny().all_trials() if store.path(trial).exists()]
+    kept = [record.trial for record in found(tmp_path, tiny()).values()]
     assert [(trial.agent, trial.index) for trial in kept] == [("plain", 0), ("plain", 1)]
     assert "plain" in (tmp_path / "report.html").read_text()
 
@@ -172,7 +171,7 @@ def test_the_report_is_remade_from_records_alone(call, tmp_path: Path, monkeypat
     made = {
         p.relative_to(tmp_path)
         for p in tmp_path.rglob("*")
-        if p.is_file() and p.suffix != ".parquet" and not p.name.startswith(".")
+        if p.is_file() and p.suffix != ".sqlite" and not p.name.startswith(".")
     }
     for ending in ("png", "pdf", "csv", "tex"):
         assert {Path(f"figures/paper-regret.{ending}"), Path(f"tables/paper-regret.{ending}")} <= made
@@ -181,11 +180,7 @@ def test_the_report_is_remade_from_records_alone(call, tmp_path: Path, monkeypat
     published = {(row["world"], row["agent"]): row["published_std"] for row in rows}
     assert published["(3,2)", "VBMLE"] == "1.874"
     assert published["(5,4)", "UCLK"] == "23.982"
-    before = {
-        path: (tmp_path / path).read_bytes()
-        for path in made
-        if path.parts[0] != "records" and path.suffix != ".json"
-    }
+    before = {path: (tmp_path / path).read_bytes() for path in made if path.suffix != ".json"}
     for path in before:
         (tmp_path / path).unlink()
     code, _, _ = call("report", tmp_path)
@@ -219,7 +214,7 @@ def start_long_run(folder: Path) -> subprocess.Popen[str]:
         text=True,
         start_new_session=True,
     )
-    while process.poll() is None and not any(folder.rglob("*.parquet")):
+    while process.poll() is None and not count(folder):
         time.sleep(0.05)
     return process
 
@@ -257,13 +252,10 @@ def test_an_interrupt_stops_at_once_and_keeps_what_is_complete(tmp_path: Path, w
     assert err.splitlines()[-1].startswith("vbmle: interrupted")
     assert "Traceback" not in err
     assert group_is_gone(process.pid)
-    store = Store(tmp_path, read(tmp_path / "long.toml"))
-    plan = store.experiment.all_trials()
-    there = [trial for trial in plan if store.path(trial).exists()]
-    assert 0 < len(there) < len(plan) / 2, "it did not go on to the end"
-    for trial in there:
-        store.read(trial)  # raises if it is not whole
-    assert not list(tmp_path.rglob("*.part"))
+    experiment = read(tmp_path / "long.toml")
+    there, plan = found(tmp_path, experiment), experiment.all_trials()
+    assert 0 < len(there) == count(tmp_path) < len(plan) / 2, "it did not go on to the end"
+    assert [path.name for path in tmp_path.glob("records*")] == ["records.sqlite"]
 
 
 def test_workers_do_not_outlive_a_killed_run(tmp_path: Path):

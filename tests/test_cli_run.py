@@ -8,11 +8,11 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
-from sweeps import same
+from sweeps import count, found, same
 
 from vbmle.experiments.spec_file import read
-from vbmle.experiments.store import Store
 
 SPEC = """
 name = "sweep"
@@ -76,14 +76,10 @@ def finish(process: subprocess.Popen[str]) -> tuple[int, str, str]:
     return process.returncode, out, err
 
 
-def records(folder: Path) -> list[Path]:
-    return list(folder.rglob("*.parquet"))
-
-
-def wait_for_records(process: subprocess.Popen[str], folder: Path, count: int = 1) -> None:
-    while process.poll() is None and len(records(folder)) < count:
+def wait_for_records(process: subprocess.Popen[str], folder: Path, least: int = 1) -> None:
+    while process.poll() is None and count(folder) < least:
         time.sleep(0.02)
-    assert count <= len(records(folder)) < TRIALS, "it must be in the middle"
+    assert least <= count(folder) < TRIALS, "it must be in the middle"
 
 
 def workers_of(process: subprocess.Popen[str]) -> list[int]:
@@ -95,31 +91,38 @@ def workers_of(process: subprocess.Popen[str]) -> list[int]:
 def assert_same_records(spec: Path, one: Path, two: Path) -> None:
     experiment = read(spec)
     assert len(experiment.all_trials()) == TRIALS
-    for trial in experiment.all_trials():
-        same(Store(one, experiment).read(trial), Store(two, experiment).read(trial))
+    there = found(two, experiment)
+    assert len(there) == TRIALS
+    for name, record in found(one, experiment).items():
+        same(record, there[name])
 
 
 def test_a_run_ends_in_a_report_and_again_in_nothing_to_do(spec: Path, whole: Path):
     page = (whole / "report.html").read_bytes()
-    stamps = {path: path.stat().st_mtime_ns for path in records(whole)}
+    content = (whole / "records.sqlite").read_bytes()
     code, _, err = finish(start(spec, whole))
     assert code == 0
     assert "nothing to do: all" in err
     assert "running" not in err
     assert "preparing" not in err
-    assert {path: path.stat().st_mtime_ns for path in records(whole)} == stamps
+    assert (whole / "records.sqlite").read_bytes() == content
     assert (whole / "report.html").read_bytes() == page
 
 
 def test_records_are_read_as_the_documentation_says(whole: Path, tmp_path: Path):
     text = (Path(__file__).parents[1] / "docs" / "sweeps.md").read_text()
-    (block,) = re.findall(r"^```py\n([^`]*read_parquet[^`]*)^```", text, re.MULTILINE)
+    (block,) = re.findall(r"^```py\n([^`]*read_records[^`]*)^```", text, re.MULTILINE)
     (tmp_path / "rivers").symlink_to(whole)
-    check = "\nassert table['dimension'].unique().sort().to_list() == [3, 4], table\nprint(table.columns)"
+    check = (
+        "\nassert table['world_dimension'].unique().sort().to_list() == [3, 4], table\nprint(table.columns)"
+    )
     command = [sys.executable, "-c", block + check]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 0, done.stderr
-    assert "'step', 'regret', 'seconds', 'trouble', 'mle_error', 'world', 'agent', 'index'" in done.stdout
+    assert (
+        "'world', 'agent', 'trial', 'step', 'regret', 'seconds', 'trouble', 'mle_error', 'states'"
+        in done.stdout
+    )
 
 
 def test_a_killed_worker_changes_no_record(spec: Path, whole: Path, tmp_path: Path):
@@ -135,36 +138,40 @@ def test_a_killed_worker_changes_no_record(spec: Path, whole: Path, tmp_path: Pa
 
 def test_a_killed_run_loses_only_what_was_in_flight(spec: Path, whole: Path, tmp_path: Path):
     run = start(spec, tmp_path, "--jobs", "2")
-    wait_for_records(run, tmp_path, count=4)
+    wait_for_records(run, tmp_path, least=4)
     os.killpg(run.pid, signal.SIGKILL)
     finish(run)
-    stamps = {path: path.stat().st_mtime_ns for path in records(tmp_path)}
-    assert 4 <= len(stamps) < TRIALS
+    before = found(tmp_path, read(spec))
+    assert 4 <= len(before) == count(tmp_path) < TRIALS
     code, _, err = finish(start(spec, tmp_path))
     assert code == 0, err
-    assert f"running {TRIALS - len(stamps)} of {TRIALS} trials" in err
-    assert {path: path.stat().st_mtime_ns for path in stamps} == stamps
+    assert f"running {TRIALS - len(before)} of {TRIALS} trials" in err
+    after = found(tmp_path, read(spec))
+    for name, record in before.items():
+        np.testing.assert_array_equal(
+            record.columns["seconds"], after[name].columns["seconds"]
+        )  # not run again
     assert_same_records(spec, whole, tmp_path)
 
 
-def test_a_full_disk_ends_the_run_in_one_line(spec: Path, tmp_path: Path):
-    """/dev/full in place of one record's file: the system refuses to write, as on a disk without space."""
-    experiment = read(spec)
-    path = Store(tmp_path, experiment).path(experiment.all_trials()[5])
-    path.parent.mkdir(parents=True)
+def test_a_full_disk_ends_the_run_in_one_line(spec: Path, whole: Path, tmp_path: Path):
+    """No file may grow beyond some bytes: the system refuses to write, as on a disk without space."""
     full = (
-        "from pathlib import Path; from vbmle.common.files import path_aside; "
-        f"path_aside(Path({str(path)!r})).symlink_to('/dev/full')"
+        "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); "
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))"
     )
     code, out, err = finish(start(spec, tmp_path, "--jobs", "1", first=full))
     assert (code, out) == (1, "")
     last = err.splitlines()[-1]
-    assert last == f"vbmle: cannot write {path} (No space left on device); run again to go on"
+    assert last.startswith(f"vbmle: cannot write {tmp_path / 'records.sqlite'} (")
+    assert last.endswith("); run again to go on")
     assert "Traceback" not in err
-    kept = [trial for trial in experiment.all_trials() if Store(tmp_path, experiment).path(trial).exists()]
-    assert len(kept) == 5
-    for trial in kept:
-        Store(tmp_path, experiment).read(trial)
+    kept = found(tmp_path, read(spec))
+    assert 0 < len(kept) < TRIALS
+    code, _, err = finish(start(spec, tmp_path))
+    assert code == 0, err
+    assert f"running {TRIALS - len(kept)} of {TRIALS} trials" in err
+    assert_same_records(spec, whole, tmp_path)
 
 
 def test_a_folder_that_cannot_be_written_is_one_line(spec: Path, tmp_path: Path):

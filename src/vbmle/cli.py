@@ -19,7 +19,6 @@ from vbmle.terminal import FAILED, INTERRUPTED, name_failures, one_line, say
 
 if TYPE_CHECKING:
     from vbmle.experiments.compute import Workers
-    from vbmle.experiments.recent import Recent
     from vbmle.experiments.spec import Experiment
 
 UsageError = cast(type[typer.BadParameter], typer.BadParameter.__base__)
@@ -57,6 +56,10 @@ Dask = Annotated[str | None, typer.Option(metavar="ADDRESS", help="A running das
 Trials = Annotated[int | None, typer.Option(metavar="N", help="Trials of every agent in every world.")]
 Horizon = Annotated[int | None, typer.Option(metavar="T", help="Steps in each trial.")]
 Quick = Annotated[bool, typer.Option("--quick", help="Few trials and steps: a first look.")]
+ExportTo = Annotated[
+    Path | None,
+    typer.Option("--out", metavar="DIR", help="Where the table goes; by default beside the records."),
+]
 Jobs = Annotated[int | None, typer.Option(metavar="N", help="Processes; by default one per processor.")]
 
 
@@ -94,24 +97,22 @@ def paper(
     horizon: Horizon = None,
 ) -> None:
     """Run what the paper shows and what its reviewers asked for; ends in DIR/report.html. Run again to resume."""
-    from vbmle.experiments import finished
-    from vbmle.experiments.recent import Recent
+    from vbmle.experiments import world_measures
     from vbmle.experiments.suites.paper import experiments, measured
 
     if quick and thorough:
         raise InputError("--quick and --thorough are both given; leave one out")
-    planned = experiments(quick, trials, horizon, thorough)
-    if _nothing_to_do(planned, out):
+    planned, most = experiments(quick, trials, horizon, thorough), measured(quick, thorough)
+    if _is_shown(planned, out) and not world_measures.missing(planned[0], out, most):
+        _say_done(out)
         _verdicts(out)
         return
     with _home(jobs) as workers:
-        recent = Recent()
-        failures = _records(planned, out, workers, recent)
-        failures += _measured(planned[0], measured(quick, thorough), out, workers)
-        _report(out, not quick, workers, recent)
+        failures = _records(planned, out, workers)
+        failures += _measured(planned[0], most, out, workers)
+        _report(out, not quick, workers)
     _verdicts(out)
     name_failures(failures)
-    finished.note(out, planned)
 
 
 @app.command()
@@ -131,7 +132,8 @@ def run(
             "--jobs and --dask are both given; on a cluster its workers decide, so leave --jobs out"
         )
     experiment = spec_file.read(spec, trials=trials, horizon=horizon)
-    if _nothing_to_do([experiment], out):
+    if _is_shown([experiment], out):
+        _say_done(out)
         return
     with progress.busy(f"checking {spec}"), compute.ends_at_once():  # nothing is written yet
         spec_file.try_out(experiment, spec)
@@ -209,6 +211,15 @@ def league(
 def report(folder: Folder) -> None:
     """Make the page, the figures and the tables again, from records alone."""
     _report(folder)
+
+
+@app.command()
+def export(folder: Folder, out: ExportTo = None) -> None:
+    """Write all records as one table, DIR/records.parquet and DIR/records.csv."""
+    from vbmle.experiments.record_table import write
+
+    for path in write(folder, out or folder):
+        say(f"see {path}")
 
 
 @app.command()
@@ -313,24 +324,23 @@ def _draw(name: str, path: Path) -> None:
 
 def _run(experiments: Sequence[Experiment], out: Path, workers: Workers, pictures: bool = True) -> None:
     """Run experiments, report them, and end with the code that says how it went."""
-    from vbmle.experiments import finished
-    from vbmle.experiments.recent import Recent
-
-    recent = Recent()
-    failures = _records(experiments, out, workers, recent)
-    _report(out, pictures, recent=recent)
+    failures = _records(experiments, out, workers)
+    _report(out, pictures)
     name_failures(failures)
-    finished.note(out, experiments)
 
 
-def _nothing_to_do(experiments: Sequence[Experiment], out: Path) -> bool:
-    """Whether all records and the page are there as they were left: said, and nothing is read or made again."""
-    from vbmle.experiments import finished
+def _is_shown(experiments: Sequence[Experiment], out: Path) -> bool:
+    """Whether all records are there, and a page that is younger than they are and than what makes it."""
+    from vbmle import report
+    from vbmle.experiments.run import is_complete
 
-    if not finished.is_finished(out, experiments):
-        return False
-    say(f"nothing to do: all trials have their records; see {out / finished.PAGE_FILE}")
-    return True
+    return is_complete(experiments, out) and report.is_current(out)
+
+
+def _say_done(out: Path) -> None:
+    from vbmle.report import PAGE
+
+    say(f"nothing to do: all trials have their records; see {out / PAGE}")
 
 
 def _processes(jobs: int | None) -> int:
@@ -353,16 +363,14 @@ def _cluster(address: str) -> Workers:
     return connect(address, say)
 
 
-def _records(
-    experiments: Sequence[Experiment], out: Path, workers: Workers, recent: Recent | None = None
-) -> list[str]:
+def _records(experiments: Sequence[Experiment], out: Path, workers: Workers) -> list[str]:
     """Run what is missing of each; returns what failed, one entry each."""
     from vbmle.experiments import progress
     from vbmle.experiments.run import Stopped, run_all
 
     try:
         with progress.watch() as watcher:
-            summaries = run_all(experiments, out, workers, watcher, recent)
+            summaries = run_all(experiments, out, workers, watcher)
     except Stopped as error:
         say(f"vbmle: {error}")
         raise typer.Exit(FAILED) from None
@@ -386,13 +394,11 @@ def _verdicts(folder: Path) -> None:
         print(line)
 
 
-def _report(
-    folder: Path, pictures: bool = True, workers: Workers | None = None, recent: Recent | None = None
-) -> None:
+def _report(folder: Path, pictures: bool = True, workers: Workers | None = None) -> None:
     from vbmle.report import write
 
     try:
-        page = write(folder, pictures, workers or _home(None), recent)
+        page = write(folder, pictures, workers or _home(None))
     except OSError as error:
         say(f"vbmle: cannot write the report in {folder} ({error.strerror or error}); the records are kept")
         raise typer.Exit(FAILED) from None

@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import lru_cache
 from time import perf_counter
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -36,6 +36,16 @@ RECORDABLE = ("thetas", "distance", "trouble")
 
 CACHED_VALUES = 2_000_000
 """Numbers kept of the policies met before: up to 4096 policies, fewer in large worlds."""
+
+
+class Moment(NamedTuple):
+    """Where a run stands between two steps: what it takes, beside the agent, to go on with it."""
+
+    step: int
+    """How many steps have been taken."""
+    state: int
+    regret: float
+    """Cumulative."""
 
 
 class Player(Protocol):
@@ -76,6 +86,8 @@ class History:
         1 in steps whose decision was in trouble (see `vbmle.agents.decision`), else 0, if recorded.
     world : World, or None
         Where it happened, for `vbmle.theory.trace`.
+    begun : int
+        How many steps came before: 0, unless this goes on from another history.
 
     Examples
     --------
@@ -96,6 +108,12 @@ class History:
     distance_mean: Floats | None = None
     trouble: Floats | None = None
     world: World | None = None
+    begun: int = 0
+
+    @property
+    def end(self) -> Moment:
+        """Where the run stands after its last step, for `simulate(..., after=...)`."""
+        return Moment(self.begun + len(self.states), int(self.next_states[-1]), float(self.regret[-1]))
 
 
 def simulate(
@@ -105,6 +123,7 @@ def simulate(
     seed: int = 0,
     record: Collection[str] = (),
     progress: Callable[[int], Any] | None = None,
+    after: Moment | None = None,
 ) -> History:
     """Let the agent act in the world for `horizon` steps and return what happened.
 
@@ -122,6 +141,9 @@ def simulate(
         What else is kept of each step.
     progress : function, optional
         Called with the number of finished steps, every 50 steps and at the end.
+    after : Moment, optional
+        The `end` of a history that this one continues, with the agent as it was then, the same world and the same seed.
+        What is returned are the steps from there to `horizon`, as if the run had never stopped.
 
     Raises
     ------
@@ -138,16 +160,20 @@ def simulate(
     """
     _require_kinds(agent, world)
     horizon = validation.positive_integer("horizon", horizon)
-    here = world.at(0)
+    begun = after.step if after else 0
+    if begun >= horizon:
+        raise ValueError(f"horizon is {horizon}; it needs more than the {begun} steps that have been taken")
+    here = world.at(begun)
     keep = _recorders(agent, lambda: here.theta, record)
     uniforms = _uniforms(seed, horizon + 1)
     loss = _loss(here)
     losses_in = {id(here): loss}
-    states, actions, next_states = np.empty((3, horizon), dtype=np.int64)
-    losses, seconds = np.empty(horizon), np.empty(horizon)
+    states, actions, next_states = np.empty((3, horizon - begun), dtype=np.int64)
+    losses, seconds = np.empty(horizon - begun), np.empty(horizon - begun)
     kept: dict[str, list[Any]] = {name: [] for name in keep}
-    state, masked = world.first_state(uniforms[0]), not world.mdp.allowed.all()
-    for t in range(horizon):
+    state = after.state if after else world.first_state(uniforms[0])
+    masked = not world.mdp.allowed.all()
+    for t in range(begun, horizon):
         now = world.at(t)
         if here is not now:
             here = now
@@ -161,19 +187,22 @@ def simulate(
             raise ValueError(
                 f"{type(agent).__name__} takes an action that is not allowed, {where}, in step {t + 1}"
             )
-        losses[t] = loss(_key(agent))[state]
+        at = t - begun
+        losses[at] = loss(_key(agent))[state]
         next_state = here.next_state(state, action, uniforms[t + 1])
         for name, value in keep.items():
             kept[name].append(value())
         resumed = perf_counter()
         agent.observe(state, action, next_state)
-        seconds[t] = perf_counter() - resumed + acted - start
-        states[t], actions[t], next_states[t] = state, action, next_state
+        seconds[at] = perf_counter() - resumed + acted - start
+        states[at], actions[at], next_states[at] = state, action, next_state
         state = next_state
         if progress and ((t + 1) % REPORT_EVERY == 0 or t + 1 == horizon):
             progress(t + 1)
     extra = {name: np.array(values, dtype=np.float64) for name, values in kept.items()}
-    return History(states, actions, next_states, np.cumsum(losses), seconds, **extra, world=world)
+    # summed in the order of the steps, wherever the run was interrupted
+    regret = np.cumsum([after.regret, *losses])[1:] if after else np.cumsum(losses)
+    return History(states, actions, next_states, regret, seconds, **extra, world=world, begun=begun)
 
 
 def _require_kinds(agent: Any, world: Any) -> None:

@@ -11,13 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sweeps import same
+from sweeps import count, found, same
 
 from vbmle.cli import app
 from vbmle.experiments.cluster import Cluster
 from vbmle.experiments.compute import PoolGone
 from vbmle.experiments.spec_file import read
-from vbmle.experiments.store import Store
 
 SPEC = """
 name = "cluster"
@@ -82,10 +81,6 @@ def vbmle(start: Start, *arguments: object) -> subprocess.Popen[str]:
     return start("-c", "from vbmle.cli import app; app()", *arguments)
 
 
-def records(folder: Path) -> int:
-    return len(list(folder.rglob("*.parquet")))
-
-
 OWN = """
 [agents.mine]
 agent = "mine_on_a_cluster:Mine"
@@ -110,17 +105,19 @@ def test_a_cluster_that_loses_a_worker_makes_the_records_of_home(
     _, address = scheduler(start, tmp_path)
     workers = [worker(start, address, tmp_path / name) for name in ("one", "two")]
     run = vbmle(start, "run", spec, "--out", away, "--dask", address)
-    until(lambda: records(away) or run.poll() is not None)
+    until(lambda: count(away) or run.poll() is not None)
     workers[0].send_signal(signal.SIGKILL)
-    assert records(away) < 36, "the run was over before the worker was killed"
+    assert count(away) < 36, "the run was over before the worker was killed"
     _, err = run.communicate(timeout=PATIENCE)
     assert run.returncode == 0, err
     assert f"threads of the cluster at {address}" in err
     done = vbmle(start, "run", spec, "--out", home, "--jobs", 2)
     assert done.wait(PATIENCE) == 0
     experiment = read(spec)
-    for trial in experiment.all_trials():
-        same(Store(home, experiment).read(trial), Store(away, experiment).read(trial))
+    at_home, there = found(home, experiment), found(away, experiment)
+    assert len(at_home) == len(there) == len(experiment.all_trials())
+    for name, record in at_home.items():
+        same(record, there[name])
     assert (away / "report.html").exists()
 
 
@@ -130,14 +127,14 @@ def test_an_interrupt_and_the_end_of_the_cluster_keep_what_is_complete(tmp_path:
     boss, address = scheduler(start, tmp_path)
     run = vbmle(start, "run", spec, "--trials", 2000, "--out", out, "--dask", address)
     worker(start, address, tmp_path / "one")  # later than the run: it waits for one
-    until(lambda: records(out) or run.poll() is not None)
+    until(lambda: count(out) or run.poll() is not None)
     run.send_signal(signal.SIGINT)
     _, err = run.communicate(timeout=PATIENCE)
     assert (run.returncode, err.splitlines()[-1][:18]) == (130, "vbmle: interrupted"), err
-    kept = records(out)
+    kept = count(out)
     assert kept < len(read(spec, trials=2000).all_trials()) / 2, "it did not go on to the end"
     again = vbmle(start, "run", spec, "--trials", 2000, "--out", out, "--dask", address)
-    until(lambda: records(out) > kept or again.poll() is not None)
+    until(lambda: count(out) > kept or again.poll() is not None)
     boss.kill()
     _, err = again.communicate(timeout=PATIENCE)
     assert again.returncode == 1, err

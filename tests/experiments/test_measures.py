@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sweeps import NETWORK, PLAIN, go, small
+from sweeps import NETWORK, PLAIN, found, go, small
 
 import vbmle
 from vbmle import simulate
@@ -12,7 +12,6 @@ from vbmle.agents.decision import Decision
 from vbmle.experiments import measures, playing
 from vbmle.experiments.records import load
 from vbmle.experiments.spec import Choice, Recording
-from vbmle.experiments.store import Store
 from vbmle.report import world_runs
 from vbmle.worlds import random_network
 
@@ -45,7 +44,8 @@ def test_the_estimates_error_is_the_definitions(world: vbmle.World):
     mdp, horizon = world.mdp, 60
     history = vbmle.simulate(vbmle.MaximumLikelihood(mdp), world, horizon, seed=1)
     steps = np.array([1, 2, 17, 60])
-    errors = measures.mle_error(world, history, steps)
+    path = np.stack([history.states, history.actions, history.next_states])
+    errors = measures.mle_error(world, path, steps)
     phi = np.asarray(
         mdp.transitions.phi.todense() if hasattr(mdp.transitions.phi, "todense") else mdp.transitions.phi
     )
@@ -65,8 +65,9 @@ def test_log_records_are_rows_of_full_ones(tmp_path: Path):
     few = small(**fields, record=Recording("log", distance=True, mle_error=True))
     for folder, experiment in (("every", every), ("few", few)):
         assert go(experiment, tmp_path / folder)[0].failures == []
-    for one, two in zip(every.all_trials(), few.all_trials(), strict=True):
-        full, part = Store(tmp_path / "every", every).read(one), Store(tmp_path / "few", few).read(two)
+    whole, thin = found(tmp_path / "every", every), found(tmp_path / "few", few)
+    for two in few.all_trials():
+        full, part = whole[two.name], thin[two.name]
         assert list(full.columns) == ["regret", "seconds", "trouble", "distance", "mle_error"]
         rows = two.steps - 1
         for name in ("regret", "distance"):
@@ -98,17 +99,17 @@ def test_decisions_in_trouble_are_counted_row_by_row(tmp_path: Path):
     agents = {"narrow": narrow, "plain": PLAIN}
     every = small(name="every", worlds={"net": world}, agents=agents, horizon=40)
     few = small(name="few", worlds={"net": world}, agents=agents, horizon=40, record=Recording("log"))
-    found = {}
+    trouble = {}
     for experiment in (every, few):
         summary, _ = go(experiment, tmp_path)
         assert not summary.failures
-        for trial in experiment.all_trials():
-            found[experiment.name, trial.agent] = Store(tmp_path, experiment).read(trial).columns["trouble"]
-    assert set(found["every", "narrow"]) <= {0.0, 1.0}
-    assert found["every", "narrow"][0] == 1.0
-    assert found["every", "narrow"].sum() > 20
-    assert found["few", "narrow"].max() > 1.0
-    assert found["every", "plain"].sum() == found["few", "plain"].sum() == 0.0
+        for record in found(tmp_path, experiment).values():
+            trouble[experiment.name, record.trial.agent] = record.columns["trouble"]
+    assert set(trouble["every", "narrow"]) <= {0.0, 1.0}
+    assert trouble["every", "narrow"][0] == 1.0
+    assert trouble["every", "narrow"].sum() > 20
+    assert trouble["few", "narrow"].max() > 1.0
+    assert trouble["every", "plain"].sum() == trouble["few", "plain"].sum() == 0.0
 
 
 def test_sums_between_rows_lose_nothing():

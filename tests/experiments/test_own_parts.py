@@ -117,7 +117,7 @@ def test_parts_of_your_own_run_in_the_pool_and_resume_by_their_code(parts: tuple
     forget(name.partition(".")[0])
     again, said = go(read(spec), folder / "out")
     assert (again.kept, again.made) == (0, 12)  # all worlds are from there
-    assert "set aside" in said
+    assert "they are kept, and these trials run again" in said
 
 
 def test_records_are_read_without_the_code_that_made_them(parts: tuple[Path, str]):

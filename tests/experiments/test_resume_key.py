@@ -87,39 +87,121 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return home / "src" / "vbmle"
 
 
-def changes(package: Path, name: str) -> bool:
-    """Whether one more line in a file makes another key."""
+def changes(package: Path, name: str, more: bytes) -> bool:
+    """Whether this at the end of a file makes another key."""
     path = package / name
     before, content = code_version.__wrapped__(package), path.read_bytes()
-    path.write_bytes(content + b"\n")
+    path.write_bytes(content + more)
     after = code_version.__wrapped__(package)
     path.write_bytes(content)
     assert code_version.__wrapped__(package) == before
     return after != before
 
 
+DECIDE = [
+    "agents/vbmle.py",
+    "agents/triggers.py",
+    "worlds/riverswim.py",
+    "model/mdp.py",
+    "planning/planner.py",
+    "estimation/maximiser.py",
+    "simulation.py",
+    "core/solver.py",
+    "experiments/playing.py",
+    "experiments/continuing.py",
+    "experiments/measures.py",
+    "../../core/src/climbing/climb.cpp",
+    "../../core/src/climbing/climb.hpp",
+    "../../core/include/vbmle.h",
+    "../../core/include/vbmle/solver.h",
+    "../../core/build.py",
+]
+ONE_MORE = {
+    ".py": b"\nONE_MORE = 1\n",
+    ".cpp": b"\nint one_more;\n",
+    ".hpp": b"\nint one_more;\n",
+    ".h": b"\nint one_more;\n",
+}
+
+
+@pytest.mark.parametrize("name", DECIDE)
+def test_an_edit_of_what_decides_numbers_makes_another_key(checkout: Path, name: str):
+    assert changes(checkout, name, ONE_MORE[Path(name).suffix])
+
+
+@pytest.mark.parametrize("name", DECIDE)
+def test_a_comment_or_a_blank_line_leaves_the_key(checkout: Path, name: str):
+    comment = b"# one\n" if name.endswith(".py") else b"// one\n/* and\nmore */\n"
+    assert not changes(checkout, name, b"\n\n   \n" + comment)
+
+
+PYTHON = '''"""What it is."""
+
+import math
+
+MOST = 3
+"""Of something."""
+
+
+class Thing:
+    """A thing."""
+
+    size: int = 3  # in metres
+    """How large."""
+
+    def area(self, name="a  b"):
+        """Of it."""
+        if self.size:
+            # why
+            return math.pi * self.size**2
+        return 0.0
+'''
+C = r"""
+/* What it
+   is. */
+#define MOST 3  // of something
+double area(double size) {  /* in metres */
+    const char *mark = "// no comment /*", quote = '"';
+    return 3.0 * size / 2.0;
+}
+"""
+
+
 @pytest.mark.parametrize(
-    "name",
+    ("ending", "text", "before", "after", "same"),
     [
-        "agents/vbmle.py",
-        "agents/triggers.py",
-        "worlds/riverswim.py",
-        "model/mdp.py",
-        "planning/planner.py",
-        "estimation/maximiser.py",
-        "simulation.py",
-        "core/solver.py",
-        "experiments/playing.py",
-        "experiments/measures.py",
-        "../../core/src/climbing/climb.cpp",
-        "../../core/src/climbing/climb.hpp",
-        "../../core/include/vbmle.h",
-        "../../core/include/vbmle/solver.h",
-        "../../core/build.py",
+        (".py", PYTHON, "What it is.", "What it was.", True),
+        (".py", PYTHON, "Of something.", "Of another.", True),
+        (".py", PYTHON, "How large.", "How wide.", True),
+        (".py", PYTHON, "Of it.", "Of this.", True),
+        (".py", PYTHON, '        """Of it."""\n', "", True),
+        (".py", PYTHON, "# why", "# because", True),
+        (".py", PYTHON, "  # in metres", "", True),
+        (".py", PYTHON, "\n\n\nclass", "\n\nclass", True),
+        (".py", PYTHON, '(self, name="a  b")', "(\n        self, name='a  b')", True),
+        (".py", PYTHON, "a  b", "a b", False),
+        (".py", PYTHON, "size: int = 3", "size: int = 4", False),
+        (".py", PYTHON, "**2", "**3", False),
+        (".py", PYTHON, "        return 0.0", "    return 0.0", False),
+        (".cpp", C, "What it\n   is.", "What", True),
+        (".cpp", C, "// of something", "", True),
+        (".cpp", C, "/* in metres */", "/* in\nfeet */", True),
+        (".cpp", C, "    return", "  return", True),
+        (".cpp", C, "\n/*", "\n\n\n/*", True),
+        (".cpp", C, "MOST 3", "MOST 4", False),
+        (".cpp", C, "// no comment", "// a comment", False),
+        (".cpp", C, "/ 2.0", "/ 3.0", False),
+        (".cpp", C, "3.0 *", "3.0 // *", False),
     ],
 )
-def test_an_edit_of_what_decides_numbers_makes_another_key(checkout: Path, name: str):
-    assert changes(checkout, name)
+def test_what_a_source_means_is_in_the_key_and_what_it_says_is_not(
+    tmp_path: Path, ending: str, text: str, before: str, after: str, same: bool
+):
+    one, two = tmp_path / f"one{ending}", tmp_path / f"two{ending}"
+    assert text.count(before) == 1
+    one.write_text(text)
+    two.write_text(text.replace(before, after))
+    assert (resume_key.substance(one) == resume_key.substance(two)) == same
 
 
 @pytest.mark.parametrize(
@@ -141,7 +223,7 @@ def test_an_edit_of_what_decides_numbers_makes_another_key(checkout: Path, name:
 )
 def test_an_edit_of_what_only_looks_leaves_the_key(checkout: Path, name: str):
     """The mistake of setting every record aside because the benchmark or the report was edited."""
-    assert not changes(checkout, name)
+    assert not changes(checkout, name, ONE_MORE[".py"])
 
 
 def test_an_installed_package_has_its_library_in_the_key(checkout: Path, tmp_path: Path):
@@ -149,4 +231,4 @@ def test_an_installed_package_has_its_library_in_the_key(checkout: Path, tmp_pat
     shutil.copytree(checkout, package)
     (package / "core" / "libvbmle.so").write_bytes(b"one")
     assert [name for name, _ in core_files(package)] == ["libvbmle.so"]
-    assert changes(package, "core/libvbmle.so")
+    assert changes(package, "core/libvbmle.so", b"\n")

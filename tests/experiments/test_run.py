@@ -1,8 +1,8 @@
 """Experiments: chance keyed by names, the same records however they are made, and runs that survive their trials."""
 
-import dataclasses
 import io
 import os
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -11,16 +11,16 @@ from typing import Self
 import numpy as np
 import pytest
 from rich.console import Console
-from sweeps import NETWORK, PLAIN, fake, go, same, small
+from sweeps import NETWORK, PLAIN, fake, found, go, same, small
 
 import vbmle
-from vbmle.common.files import path_aside
-from vbmle.experiments import InputError, catalogue, playing, progress
+from vbmle.experiments import InputError, catalogue, playing, progress, record_file
 from vbmle.experiments.compute import Workers
+from vbmle.experiments.playing import Played
 from vbmle.experiments.progress import Bars, Lines
-from vbmle.experiments.run import Stopped, Summary, _keep, run_all
+from vbmle.experiments.run import Done, Stopped, Summary, _keep, run_all
 from vbmle.experiments.spec import Choice, Trial
-from vbmle.experiments.store import Store
+from vbmle.experiments.store import Store, Task
 
 # Chance
 
@@ -32,12 +32,12 @@ def test_agents_are_paired_and_nothing_else_is():
         trials=3,
     )
     seeds = {(t.world, t.agent, t.index): t.seeds() for t in experiment.all_trials()}
-    for (world, agent, index), found in seeds.items():
-        assert (found["world"], found["chance"]) == tuple(
+    for (world, agent, index), drawn in seeds.items():
+        assert (drawn["world"], drawn["chance"]) == tuple(
             seeds[world, "a", index][k] for k in ("world", "chance")
         )
-        assert ("agent" in found) == (agent != "c"), "only agents that ask for a seed get one"
-    distinct = {value for found in seeds.values() for value in found.values()}
+        assert ("agent" in drawn) == (agent != "c"), "only agents that ask for a seed get one"
+    distinct = {value for drawn in seeds.values() for value in drawn.values()}
     assert len(distinct) == 2 * 2 * 3 + 2 * 2 * 3  # world and chance by (world, trial); agent by all three
     assert all(0 <= value < 2**63 for value in distinct)
 
@@ -66,9 +66,10 @@ def test_workers_agents_and_trials_do_not_change_the_others(tmp_path: Path):
     second, _ = go(more, resumed, jobs=2)
     assert (second.kept, second.made, second.failures) == (2, 6, [])
     go(more, fresh, jobs=1)
-    for trial in more.all_trials():
-        one, two = Store(resumed, more).read(trial), Store(fresh, more).read(trial)
-        same(one, two)
+    one, two = found(resumed, more), found(fresh, more)
+    assert len(one) == len(two) == 8
+    for name, record in one.items():
+        same(record, two[name])
     again, _ = go(more, resumed)
     assert (again.kept, again.made) == (8, 0)
 
@@ -92,8 +93,10 @@ def test_many_experiments_share_their_workers(tmp_path: Path):
         told.index("one: running 2 of 2") < told.index("two: running 2 of 2") < told.index("three: running 4")
     )
     go(several[1], tmp_path / "alone")
-    for trial in several[1].all_trials():
-        same(Store(tmp_path, several[1]).read(trial), Store(tmp_path / "alone", several[1]).read(trial))
+    alone = found(tmp_path / "alone", several[1])
+    for name, record in found(tmp_path, several[1]).items():
+        same(record, alone.pop(name))
+    assert not alone
 
 
 def test_the_truth_is_told_to_those_who_need_it_and_the_recipe_says_so(monkeypatch: pytest.MonkeyPatch):
@@ -141,27 +144,32 @@ def test_the_recipe_repeats_the_trial(tmp_path: Path):
     go(experiment, tmp_path)
     (trial,) = experiment.all_trials()
     recipe = trial.recipe().replace("vbmle.simulate", "history = vbmle.simulate")
-    found: dict[str, vbmle.History] = {}
-    exec(recipe, found)
-    expected = Store(tmp_path, experiment).read(trial).columns["regret"]
-    np.testing.assert_array_equal(found["history"].regret, expected)
+    made: dict[str, vbmle.History] = {}
+    exec(recipe, made)
+    expected = found(tmp_path, experiment)[trial.name].columns["regret"]
+    np.testing.assert_array_equal(made["history"].regret, expected)
 
 
-def test_a_full_disk_stops_the_run_and_keeps_what_is_complete(tmp_path: Path):
-    """A disk that really is full: /dev/full takes the place of one record's file."""
-    experiment = small(trials=2)
-    store = Store(tmp_path, experiment)
-    unlucky = experiment.all_trials()[2]
-    store.path(unlucky).parent.mkdir(parents=True)
-    path_aside(store.path(unlucky)).symlink_to("/dev/full")
-    with pytest.raises(Stopped, match="No space left") as caught:
+def test_a_full_disk_stops_the_run_and_keeps_what_is_complete(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """SQLite says that the disk is full where the file has as many pages as it may have."""
+    experiment, opened = small(trials=40), record_file._opened
+
+    def cramped(path: Path, mode: str) -> sqlite3.Connection:
+        connection = opened(path, mode)
+        connection.execute("PRAGMA max_page_count = 30")
+        return connection
+
+    monkeypatch.setattr(record_file, "_opened", cramped)
+    with pytest.raises(Stopped, match="disk is full") as caught:
         go(experiment, tmp_path)
-    assert str(store.path(unlucky)) in str(caught.value)
-    assert not store.path(unlucky).exists()
-    kept = sum(store.path(trial).exists() for trial in experiment.all_trials())
-    assert kept == 2
+    assert str(tmp_path / record_file.NAME) in str(caught.value)
+    monkeypatch.undo()
+    kept = len(found(tmp_path, experiment))
+    assert 0 < kept < 80
     summary, _ = go(experiment, tmp_path)
-    assert (summary.kept, summary.made) == (2, 2)
+    assert (summary.kept, summary.made) == (kept, 80 - kept)
 
 
 def test_a_folder_that_is_a_file_is_refused(tmp_path: Path):
@@ -171,10 +179,11 @@ def test_a_folder_that_is_a_file_is_refused(tmp_path: Path):
 
 
 def test_a_worker_with_other_code_is_told_and_nothing_is_kept_of_it(tmp_path: Path):
-    store, summary = Store(tmp_path, small()), Summary()
-    trial = small().all_trials()[0]
-    _keep(store, trial, dataclasses.replace(fake(trial), code="0.0.1+abc"), summary)
-    assert not store.path(trial).exists()
+    summary, trial = Summary(), small().all_trials()[0]
+    done = Done(Played(fake(trial).columns, {}, 0, None), "0.0.1+abc", {})
+    with record_file.writing(tmp_path) as file:
+        assert _keep(Store(file, small()), Task(trial), done, summary) is None
+    assert found(tmp_path, small()) == {}
     (failure,) = summary.failures
     assert "another version of vbmle (0.0.1+abc, not " in failure.message
 

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from sweeps import keep
 
 from vbmle.experiments.records import Record
 from vbmle.experiments.spec import Choice, Experiment, Recording
-from vbmle.experiments.store import Store
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -43,8 +43,7 @@ def make(folder: Path, name: str, worlds: dict[str, Choice], extra: bool) -> Non
 
 def fill(folder: Path, experiment: Experiment) -> None:
     """Records of curves that are made up: the n-th agent loses n times the trial's own number, as sqrt(t)."""
-    store = Store(folder, experiment)
-    store.begin()
+    records = []
     for trial in experiment.all_trials():
         steps = trial.steps
         rank, luck = (
@@ -56,7 +55,8 @@ def fill(folder: Path, experiment: Experiment) -> None:
             columns |= {"distance": 1.0 / steps, "distance_mean": (1.0 + rank) / steps}
             columns["mle_error"] = np.log1p(steps)
         sizes = {key: trial.world_choice.settings.get(key, 2) for key in ("states", "actions", "dimension")}
-        store.write(Record(trial, columns, sizes))
+        records.append(Record(trial, columns, sizes))
+    keep(folder, experiment, records)
 
 
 class Opened:

@@ -35,7 +35,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_every_world_that_was_drawn_is_measured(folder: Path):
-    rows = world_measures.read(folder)
+    rows = world_measures.read(folder, experiment().name)
     assert set(rows) == {("(3,2)", trial) for trial in range(COUNT)}
     seed = experiment().all_trials()[0].seeds()["world"]
     first = hardness(worlds.random_network(3, 2, 2, seed=seed))
@@ -48,16 +48,16 @@ def test_what_is_measured_is_kept(folder: Path, monkeypatch: pytest.MonkeyPatch)
     said = io.StringIO()
     world_measures.run(experiment(), folder, Workers(1), Lines(said), most={"(3,2)": 100})
     assert said.getvalue() == ""
-    assert world_measures.read(folder, "other code") == {}
-    (folder / "elsewhere").mkdir()
-    (folder / "elsewhere" / world_measures.FILE).write_bytes(b"not a table")
-    assert world_measures.read(folder / "elsewhere") == {}
+    assert world_measures.read(folder, "another experiment") == {}
+    assert world_measures.read(folder / "elsewhere", experiment().name) == {}
+    monkeypatch.setattr(world_measures, "code_version", lambda: "other code")
+    assert len(world_measures.missing(experiment(), folder, {"(3,2)": 5})) == 5
 
 
 def test_losses_stand_beside_their_worlds(folder: Path):
     (found,) = deciding.worlds(folder, load(folder))
     assert found.count == COUNT
-    rows = world_measures.read(folder)
+    rows = world_measures.read(folder, experiment().name)
     expected = [rows["(3,2)", trial]["least_gap"] for trial in range(COUNT)]
     np.testing.assert_array_equal(found.measures["least_gap"], expected)
     assert list(found.losses) == list(deciding.AGENTS)

@@ -27,8 +27,13 @@ _LENGTHS = {(1, 0): 2, (2, 0): 4}  # bytes that say how long a header is, by ver
 
 def read_arrays(path: str | os.PathLike[str]) -> dict[str, NDArray[Any]]:
     """Every array by name; ValueError where the file holds anything else, or would swell."""
-    size = os.path.getsize(path)
-    with open(path, "rb") as source, zipfile.ZipFile(source) as archive:
+    with open(path, "rb") as source:
+        return arrays_in(source, os.path.getsize(path))
+
+
+def arrays_in(source: IO[bytes], size: int) -> dict[str, NDArray[Any]]:
+    """The arrays of what is open, of so many bytes."""
+    with zipfile.ZipFile(source) as archive:
         entries = archive.infolist()
         _check_entries(entries, size)
         return {entry.filename[:-4]: _read(archive, entry) for entry in entries}

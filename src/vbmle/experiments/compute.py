@@ -15,6 +15,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ProcessPoolExecutor, wait
 from contextlib import contextmanager
+from itertools import islice
 from types import TracebackType
 from typing import Self, TypeVar
 
@@ -106,11 +107,14 @@ class Workers:
     def results(
         self, function: Callable[[Task], Result], tasks: Iterable[Task], at_once: int | None = None
     ) -> Iterator[tuple[Task, Result | Lost]]:
-        """Each task with its result, in the order in which they finish."""
-        waiting, suspects, breaks = deque(tasks), deque[Task](), 0
+        """Each task with its result, in the order in which they finish; tasks are taken as there is room for them."""
+        coming, waiting, suspects, breaks = iter(tasks), deque[Task](), deque[Task](), 0
         window = at_once or 2 * self.jobs  # one that runs and one that waits for every worker
         running: dict[Future[Result], Task] = {}
-        while waiting or running:
+        while True:
+            waiting.extend(islice(coming, window - len(waiting)))
+            if not waiting and not running:
+                break
             broken = self._submit(function, waiting, running, window)
             for future in _finished(running):
                 if future.cancelled():
@@ -127,7 +131,7 @@ class Workers:
                 running.clear()
                 self._reopen()
                 if breaks >= BREAKS_IN_A_ROW:
-                    suspects.extend(waiting)
+                    suspects.extend([*waiting, *coming])
                     yield from ((task, Lost()) for task in suspects)
                     return
         for task in suspects:

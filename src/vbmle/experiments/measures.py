@@ -60,8 +60,8 @@ def facts(world: World) -> dict[str, float]:
     return sizes | {"p_min_true": float(p[p > 0.0].min())}
 
 
-def columns(world: World, history: History, steps: Ints, mle: bool = False) -> dict[str, Floats]:
-    """The columns of a record by name: those that the history has, and on demand the estimate's error."""
+def columns(history: History, steps: Ints) -> dict[str, Floats]:
+    """The columns of a record that a history has, by name; `steps` are counted from its beginning."""
     at = steps - 1
     found = {"regret": history.regret[at], "seconds": mean_between(history.seconds, steps)}
     if history.trouble is not None:
@@ -70,7 +70,7 @@ def columns(world: World, history: History, steps: Ints, mle: bool = False) -> d
         values = getattr(history, name)
         if values is not None:
             found[name] = values[at]
-    return found | ({"mle_error": mle_error(world, history, steps)} if mle else {})
+    return found
 
 
 def mean_between(values: Floats, steps: Ints) -> Floats:
@@ -84,14 +84,17 @@ def sum_between(values: Floats, steps: Ints) -> Floats:
     return np.asarray(np.add.reduceat(values[: steps[-1]], starts))
 
 
-def mle_error(world: World, history: History, steps: Ints, ridge: float = RIDGE) -> Floats:
-    """|theta* - theta_t^MLE|^2_{A_t} at these steps, with the data from before each."""
+def mle_error(world: World, path: Ints, steps: Ints, ridge: float = RIDGE) -> Floats:
+    """|theta* - theta_t^MLE|^2_{A_t} at these steps, with the data from before each.
+
+    The path, (3, steps), has states, actions and next states from the first step on.
+    """
     mdp, errors = world.mdp, np.empty(len(steps))
     counts, solver, t = TransitionCounts(mdp), Solver(mdp), 1
-    path = list(zip(history.states, history.actions, history.next_states, strict=True))
+    moves = path.T.tolist()
     for at, step in enumerate(steps):
-        for state, action, next_state in path[t - 1 : step - 1]:
-            counts.add(int(state), int(action), int(next_state))
+        for state, action, next_state in moves[t - 1 : step - 1]:
+            counts.add(state, action, next_state)
         t = int(step)
         solver.climb(make_objective(counts, ridge))  # from where the last one ended
         errors[at] = squared_error(counts, solver.theta, world.theta, ridge)

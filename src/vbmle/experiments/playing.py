@@ -8,13 +8,15 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from vbmle.agents.base import Agent
 from vbmle.agents.uclk import EMPTY_SET
 from vbmle.common.validation import Floats
-from vbmle.experiments import catalogue, measures, own_parts
+from vbmle.experiments import catalogue, continuing, measures, own_parts
 from vbmle.model.world import World
 from vbmle.simulation import simulate
 
@@ -56,17 +58,47 @@ def _maker(kind: str, choice: Choice) -> Callable[..., Any]:
     return catalogue.maker(kind, choice.name)
 
 
-def play(trial: Trial) -> tuple[dict[str, Floats], dict[str, float]]:
-    """The columns and the facts of its record."""
+@dataclass(frozen=True, eq=False)
+class Played:
+    """What one trial gave: columns with a row for each recorded step after `since`, and what is known of its world."""
+
+    columns: dict[str, Floats]
+    facts: dict[str, float]
+    since: int
+    """Rows up to this step are those of a shorter run."""
+    state: bytes | None
+    """What a longer run goes on from (`vbmle.experiments.continuing`); None where nothing can be kept."""
+
+
+def play(trial: Trial, state: bytes | None = None) -> Played:
+    """Play a trial, from the beginning or from where a shorter run of it stood."""
     world = make_world(trial)
+    player, rest = _on_stage(trial, world, state)
     extra = ["trouble", "distance"] if trial.record.distance else ["trouble"]
     with warnings.catch_warnings():
         warnings.filterwarnings(
             "ignore", f".*{EMPTY_SET}", RuntimeWarning
         )  # the column `trouble` counts them
-        history = simulate(make_agent(trial, world), world, trial.horizon, seed=trial.chance, record=extra)
-    columns = measures.columns(world, history, trial.steps, mle=trial.record.mle_error)
-    return columns, measures.facts(world)
+        after = None if rest is None else rest.moment
+        history = simulate(player, world, trial.horizon, seed=trial.chance, record=extra, after=after)
+    path = continuing.paths(rest, history) if trial.record.mle_error else None
+    history = history if rest is None else rest.then(history)
+    steps = trial.steps[trial.steps > history.begun]
+    columns = measures.columns(history, steps - history.begun)
+    if path is not None:
+        columns["mle_error"] = measures.mle_error(world, path, trial.steps)[-len(steps) :]
+    left = continuing.packed(trial, player, history, path)
+    return Played(columns, measures.facts(world), history.begun, left)
+
+
+def _on_stage(trial: Trial, world: World, state: bytes | None) -> tuple[Agent, continuing.Rest | None]:
+    """The agent, as it was where a shorter run stood; a new one where there was none, or it cannot be loaded."""
+    player = make_agent(trial, world)
+    if state is not None:
+        with suppress(Exception):  # whatever code of yours raises
+            rest = continuing.unpacked(state)
+            return rest.player(player, world.mdp), rest
+    return player, None
 
 
 def _seed(trial: Trial, what: str) -> dict[str, int]:

@@ -1,33 +1,36 @@
-"""What a run has left to read: the one module through which reports see records.
+"""What a run has left to read: the one module through which reports and frames see records.
 
     for results in records.load(folder):          # an experiment, and the records there are of it
         for record in results.records:            # a finished trial
             record.trial.world, record.trial.agent, record.trial.index
             record.steps, record.columns["regret"], record.facts["states"]
 
-How records are kept is the business of `vbmle.experiments.store`.
+How records are kept is the business of `vbmle.experiments.record_file`, and what is run of
+`vbmle.experiments.store`.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
+import numpy as np
 
-from vbmle.common.files import field
 from vbmle.common.validation import Floats, Ints
-from vbmle.experiments import InputError
+from vbmle.experiments import InputError, record_file
+from vbmle.experiments.record_file import DamagedError, Noted, RecordFile, Row
 from vbmle.experiments.spec import Experiment, Trial
-
-if TYPE_CHECKING:
-    from vbmle.experiments.recent import Recent
 
 TIMINGS = ("seconds",)
 """Columns that differ from run to run: no comparison reads them."""
+
+FOREIGN = "other settings, or made by another version of the code"
+
+Cell = tuple[str, str, int]
+"""World, agent and trial: there may be records of it with several horizons, settings and versions of the code."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,10 +41,6 @@ class Record:
     columns: dict[str, Floats]
     facts: Mapping[str, float]
     """States, actions and dimension of the world, and its smallest probability above 0, `p_min_true`."""
-    code: str | None = None
-    """The version of the sources that made it, if not this process."""
-    about: dict[str, str] | None = None
-    """Versions and machine that made it, if not these."""
 
     @property
     def steps(self) -> Ints:
@@ -63,46 +62,81 @@ class Results:
     about: dict[str, str]
     """Versions and machine."""
     left_out: list[str]
-    """Why files in the folder are not among the records, one line each."""
+    """Why rows of the file are not among the records, one line each."""
 
 
-def load(folder: Path, recent: Recent | None = None) -> list[Results]:
-    """Every experiment that a folder holds; records that this process wrote, in `recent`, are not read again."""
-    notes = sorted((folder / "records").glob("*/experiment.json"))
-    found = [_results(folder, note, recent) for note in notes]
+class Kept:
+    """The rows that a file has of an experiment, read whole, in one query."""
+
+    def __init__(self, file: RecordFile, experiment: str) -> None:
+        self.rows = file.rows(experiment)
+        self._cells: dict[Cell, list[Row]] = {}
+        for row in self.rows:
+            self._cells.setdefault(row.place[1:4], []).append(row)
+
+    def of(self, trial: Trial, code: str) -> list[Row]:
+        """The rows of a trial, the shortest run first."""
+        found = self._cells.get((trial.world, trial.agent, trial.index), [])
+        key = trial.key(code) if found else ""
+        return sorted((row for row in found if row.place.key == key), key=lambda row: row.place.horizon)
+
+
+def holding(trial: Trial, rows: Sequence[Row]) -> Row | None:
+    """Of the rows of a trial, the one that it can be read from: its own, or a longer one that has all its steps."""
+    for row in rows:
+        horizon = row.place.horizon
+        if horizon == trial.horizon:
+            return row
+        if horizon > trial.horizon and np.isin(trial.steps, trial.record.at(horizon)).all():
+            return row
+    return None
+
+
+def record_of(trial: Trial, row: Row) -> Record:
+    """What a row says of a trial; DamagedError where it is not what was written, or has other steps."""
+    notes, columns = row.content()
+    steps, facts = columns.pop("step", np.zeros(0)), notes.get("facts")
+    if not np.array_equal(steps[: len(trial.steps)], trial.steps) or not isinstance(facts, dict):
+        raise DamagedError(f"the record of {trial.name} has other steps than were asked for")
+    return Record(trial, {name: column[: len(trial.steps)] for name, column in columns.items()}, facts)
+
+
+def load(folder: Path) -> list[Results]:
+    """Every experiment that a folder holds."""
+    with record_file.reading(folder) as file:
+        found = [_results(file, noted) for noted in file.experiments()]
     if not found:
-        raise InputError(
-            f"{folder}: there are no records (no {folder / 'records' / '*' / 'experiment.json'})"
-        )
+        raise InputError(f"{folder}: there are no records (no experiment in {folder / record_file.NAME})")
     return found
 
 
-def _results(folder: Path, path: Path, recent: Recent | None) -> Results:
-    from vbmle.experiments.store import FOREIGN, OLD, DamagedError, ForeignError, OldError, Store
-
+def experiment_of(file: RecordFile, noted: Noted) -> Experiment:
+    """The spec of an experiment, as it was last run."""
     try:
-        note = json.loads(path.read_bytes())
-        experiment = msgspec.convert(note["experiment"], Experiment)
-        store = Store(folder, experiment, field(note, "code", str), recent)
-        facts = {str(name): str(value) for name, value in field(note, "about", dict).items()}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise InputError(f"{path}: it does not describe an experiment ({error})") from None
-    records, left_out, old = [], [], 0
-    foreign = set(store.home.glob("*/*/trial-*.parquet"))
+        return msgspec.json.decode(noted.spec, type=Experiment)
+    except (ValueError, TypeError, RecursionError) as error:
+        raise InputError(f"{file.path}: {noted.name[:40]!r} is no experiment ({error})") from None
+
+
+def _results(file: RecordFile, noted: Noted) -> Results:
+    experiment, kept = experiment_of(file, noted), Kept(file, noted.name)
+    records, left_out, ours = [], [], 0
     for trial in experiment.all_trials():
-        file = store.path(trial)
-        if file in foreign:
-            try:
-                records.append(store.read(trial))
-            except OldError:
-                old += 1
-            except ForeignError:
-                continue
-            except DamagedError as error:
-                left_out.append(str(error))
-            foreign.remove(file)
-    if old:
-        left_out.append(f"records in {OLD}: {old}; run again to make them anew")
-    if foreign:
-        left_out.append(f"records with {FOREIGN}: {len(foreign)}")
-    return Results(experiment, records, facts, left_out)
+        rows = kept.of(trial, noted.code)
+        ours += len(rows)
+        row = holding(trial, rows)
+        try:
+            records += [] if row is None else [record_of(trial, row)]
+        except DamagedError as error:
+            left_out.append(f"{error}; run again to make it anew")
+    if len(kept.rows) > ours:
+        left_out.append(f"records with {FOREIGN}: {len(kept.rows) - ours}")
+    return Results(experiment, records, _about(noted), left_out)
+
+
+def _about(noted: Noted) -> dict[str, str]:
+    """Versions and machine; nothing where that cannot be read."""
+    try:
+        return {str(name): str(value) for name, value in json.loads(noted.about).items()}
+    except (ValueError, AttributeError, RecursionError):
+        return {}

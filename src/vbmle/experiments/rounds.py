@@ -48,7 +48,9 @@ class Losses:
     def _loss(self, world: str, agent: str, index: int) -> float:
         key = (world, agent, index)
         if key not in self._known and key not in self._missing:
-            self.add(self._store.read(self._store.experiment.trial(*key)))
+            record = self._store.read(self._store.experiment.trial(*key))
+            assert record is not None, "it is not missing"
+            self.add(record)
         return self._known.get(key, np.nan)
 
 

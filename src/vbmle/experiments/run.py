@@ -7,20 +7,20 @@ from __future__ import annotations
 
 import textwrap
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, TypeVar
 
 from vbmle.common.files import alone_in
-from vbmle.experiments import InputError, playing, rounds
+from vbmle.experiments import InputError, playing, record_file, rounds
 from vbmle.experiments.compute import Lost, PoolGone, Workers
-from vbmle.experiments.recent import Recent
+from vbmle.experiments.playing import Played
 from vbmle.experiments.records import Record
 from vbmle.experiments.resume_key import code_version
 from vbmle.experiments.rounds import Round
 from vbmle.experiments.spec import Experiment, Trial
-from vbmle.experiments.store import Store, about
+from vbmle.experiments.store import Store, Task, about
 
 T = TypeVar("T")
 
@@ -53,12 +53,28 @@ class Failure:
         return f"{self.trial.name} failed: {self.message}\n  to see it again: {self.trial.recipe()}"
 
 
+@dataclass(frozen=True, eq=False)
+class Done:
+    """A trial that was played, and what played it."""
+
+    played: Played
+    code: str
+    """The version of the sources."""
+    about: dict[str, str]
+    """Versions and machine."""
+
+
+Answer = Done | Failure
+
+
 @dataclass
 class Summary:
     """What a run did."""
 
     kept: int = 0
     made: int = 0
+    begun_anew: int = 0
+    """Of those made: trials that could not be continued from where a shorter run stood."""
     failures: list[Failure] = field(default_factory=list)
 
 
@@ -72,33 +88,46 @@ def run(experiment: Experiment, folder: Path, jobs: int, watcher: Watcher) -> Su
 
 
 def run_all(
-    experiments: Sequence[Experiment],
-    folder: Path,
-    workers: Workers,
-    watcher: Watcher,
-    recent: Recent | None = None,
+    experiments: Sequence[Experiment], folder: Path, workers: Workers, watcher: Watcher
 ) -> list[Summary]:
-    """Run what is missing of each, one after the other, by the same workers; records go to `folder` and `recent`."""
+    """Run what is missing of each, one after the other, by the same workers; records go to `folder`."""
     try:
-        with alone_in(folder / "records") as alone:
+        with alone_in(folder) as alone:
             if not alone:
                 raise InputError(
                     f"--out {folder}: another run is writing there; wait for it, or choose another folder"
                 )
-            work = [_open(Store(folder, experiment, recent=recent), watcher) for experiment in experiments]
-            with workers:
-                return [_complete(store, trials, workers, watcher) for store, trials in work]
+            with record_file.writing(folder) as file:
+                work = [_open(Store(file, experiment), watcher) for experiment in experiments]
+                with workers:
+                    return [_complete(store, trials, workers, watcher) for store, trials in work]
     except (FileExistsError, NotADirectoryError, PermissionError) as error:
         raise InputError(f"--out {folder}: cannot write there ({error.strerror})") from None
 
 
+def is_complete(experiments: Sequence[Experiment], folder: Path) -> bool:
+    """Whether these experiments were run there as they are, and have all their records."""
+    if not (folder / record_file.NAME).exists():
+        return False
+    with record_file.reading(folder) as file:
+        return all(_has_all(Store(file, experiment)) for experiment in experiments)
+
+
+def _has_all(store: Store) -> bool:
+    if not store.is_begun:
+        return False
+    trials, _ = store.missing()
+    losses = rounds.Losses(store, trials)
+    return not any(part.trials for part in rounds.rounds(store.experiment, trials, losses, lambda line: None))
+
+
 def _open(store: Store, watcher: Watcher) -> tuple[Store, list[Trial]]:
     """Where the records go, and the trials that have none."""
-    store.begin()
     try:
-        trials, lines = store.missing()
+        store.begin()
     except OSError as error:
-        raise Stopped(f"cannot set records aside in {store.folder} ({error.strerror or error})") from None
+        raise Stopped(f"cannot write {store.file.path} ({error}); run again to go on") from None
+    trials, lines = store.missing()
     for line in lines:
         watcher.say(line)
     return store, trials
@@ -109,57 +138,58 @@ def _complete(store: Store, trials: list[Trial], workers: Workers, watcher: Watc
     summary = Summary(kept=len(store.experiment.all_trials()) - len(trials))
     losses = rounds.Losses(store, trials)
 
-    def keep(trial: Trial, result: Record | Failure | Lost) -> None:
-        kept = _keep(store, trial, result, summary)
+    def keep(task: Task, result: Answer | Lost) -> None:
+        kept = _keep(store, task, result, summary)
         if kept is not None:
             losses.add(kept)
-        watcher.finished(trial.agent)
+        watcher.finished(task.trial.agent)
 
     for part in rounds.rounds(store.experiment, trials, losses, watcher.say):
         if part.trials:
             watcher.begin(part.name, *_counts(store.experiment, part))
-            _collect(workers, part.trials, keep)
+            _collect(workers, store.tasks(part.trials), keep)
+    if summary.begun_anew:
+        were = "1 trial was" if summary.begun_anew == 1 else f"{summary.begun_anew} trials were"
+        watcher.say(f"{were} run from the beginning: what a shorter run had left could not be loaded")
     return summary
 
 
-def _collect(
-    workers: Workers, trials: list[Trial], take: Callable[[Trial, Record | Failure | Lost], None]
-) -> None:
+def _collect(workers: Workers, tasks: Iterable[Task], take: Callable[[Task, Answer | Lost], None]) -> None:
     try:
-        for trial, result in workers.results(play, trials):
-            take(trial, result)
+        for task, result in workers.results(play, tasks):
+            take(task, result)
     except PoolGone:
         raise Stopped("the cluster is gone; what is complete is kept, run again to go on") from None
 
 
-def _keep(store: Store, trial: Trial, result: Record | Failure | Lost, summary: Summary) -> Record | None:
+def _keep(store: Store, task: Task, result: Answer | Lost, summary: Summary) -> Record | None:
     """Write the record, and return it; None for what failed."""
     if isinstance(result, Lost):
-        summary.failures.append(Failure(trial, result.message))
+        summary.failures.append(Failure(task.trial, result.message))
     elif isinstance(result, Failure):
         summary.failures.append(result)
-    elif result.code not in (None, store.code):
+    elif result.code != store.code:
         other = f"its worker has another version of vbmle ({result.code}, not {store.code})"
-        summary.failures.append(Failure(trial, other))
+        summary.failures.append(Failure(task.trial, other))
     else:
         try:
-            store.write(result)
+            record = store.write(task, result.played, result.about)
         except OSError as error:
-            reason = error.strerror or error
-            raise Stopped(f"cannot write {store.path(trial)} ({reason}); run again to go on") from None
+            raise Stopped(f"cannot write {store.file.path} ({error}); run again to go on") from None
         summary.made += 1
-        return result
+        summary.begun_anew += task.state is not None and not result.played.since
+        return record
     return None
 
 
-def play(trial: Trial) -> Record | Failure:
+def play(task: Task) -> Answer:
     """One trial, in a worker: whatever it raises is its result, so that the others go on."""
     try:
-        columns, facts = playing.play(trial)
+        played = playing.play(task.trial, task.state)
     except Exception as error:
         message = " ".join(f"{type(error).__name__}: {error}".split())
-        return Failure(trial, textwrap.shorten(message, MESSAGE), traceback.format_exc())
-    return Record(trial, columns, facts, code_version(), about())
+        return Failure(task.trial, textwrap.shorten(message, MESSAGE), traceback.format_exc())
+    return Done(played, code_version(), about())
 
 
 def _counts(experiment: Experiment, part: Round) -> tuple[dict[str, int], dict[str, int]]:

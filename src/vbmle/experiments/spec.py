@@ -62,6 +62,11 @@ class Recording(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         spaced = measures.log_spaced if self.steps == "log" else measures.every_step
         return spaced(horizon)
 
+    def shared(self, horizon: int) -> int:
+        """The last of the recorded steps that every longer run has as well; 0 where there is none."""
+        steps, longer = self.at(horizon), self.at(2 * horizon)
+        return int(steps[np.isin(steps, longer)].max(initial=0))
+
 
 LONGEST_LABEL = 100
 """Characters of a label."""
@@ -179,9 +184,13 @@ class Trial(msgspec.Struct, frozen=True):
         key = ("agent", self.experiment, self.world, self.agent, self.index)
         return _seed_if_asked("agent", self.agent_choice, *key)
 
-    def fingerprint(self, code: str) -> str:
-        """A hash of all that decides the record: settings, seeds, and `code`, the version of the sources."""
+    def key(self, code: str) -> str:
+        """A hash of all that decides its numbers: settings, seeds, and `code`, the version of the sources.
+
+        Not the horizon: a longer run begins like a shorter one.
+        """
         about = msgspec.to_builtins(self)
+        del about["horizon"]
         for choice in ("world_choice", "agent_choice"):
             own = about[choice].pop("own", None)
             about[choice] |= {} if own is None else {"code": own["code"]}  # wherever it was found
@@ -202,7 +211,7 @@ def _require_short(kind: str, label: str) -> None:
         shown = f"{label[:20]}..."
         raise InputError(
             f"the label of the {kind} {shown!r} has {len(label)} characters; {LONGEST_LABEL} is the most, "
-            "for it becomes the name of a folder"
+            "for files are named after it"
         )
 
 

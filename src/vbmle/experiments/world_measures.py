@@ -1,36 +1,29 @@
 """What can be measured of every world that an experiment drew, to be set beside what agents lose there.
 
-    DIR/worlds.parquet    a row for each world label and trial: `vbmle.hardness`, the least gap, and the lure of the
-                          first belief (`vbmle.theory.lure`)
-
-Rows that are there, and were made by the code of now, are kept.
+A row for each world label and trial, in the file of the records: `vbmle.hardness`, the least gap, and the lure of the
+first belief (`vbmle.theory.lure`). Rows that are there, and were made by the code of now, are kept.
 """
 
 from __future__ import annotations
 
-import io
-from collections.abc import Iterator, Mapping, Sequence
+import json
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
-import polars as pl
 
-from vbmle.common import parquet
-from vbmle.common.files import whole_or_absent
-from vbmle.experiments import playing
+from vbmle.experiments import playing, record_file
 from vbmle.experiments.compute import Lost, Workers
+from vbmle.experiments.record_file import Measured
 from vbmle.experiments.resume_key import code_version
 from vbmle.experiments.run import Failure, Watcher
 from vbmle.experiments.spec import Experiment, Trial
-from vbmle.experiments.store import UNREADABLE, Store
 from vbmle.model.world import World
 from vbmle.planning import planner
 from vbmle.theory.hardness import TIED_GAP, hardness
 from vbmle.theory.lure import lure
 
-FILE = "worlds.parquet"
-SAVE_EVERY = 100
 Measures = dict[str, float]
 ByWorld = dict[tuple[str, int], Measures]
 """By world label and trial."""
@@ -52,22 +45,38 @@ def run(
     experiment: Experiment, folder: Path, workers: Workers, watcher: Watcher, most: Mapping[str, int]
 ) -> list[Failure]:
     """Measure the worlds that have records, at most so many of each label and none of others; returns what failed."""
-    known, failures = read(folder, code_version()), []
-    waiting = [trial for trial in _drawn(experiment, folder, most) if (trial.world, trial.index) not in known]
-    if waiting:
-        watcher.begin("what decides", {EVERYONE: len(waiting)}, {EVERYONE: 0})
-        with workers:
-            for done, (trial, result) in enumerate(workers.results(measure, waiting), start=1):
-                if isinstance(result, Lost):
-                    result = Failure(trial, result.message)
-                if isinstance(result, Failure):
-                    failures.append(result)
-                else:
-                    known[trial.world, trial.index] = result
-                if done % SAVE_EVERY == 0 or done == len(waiting):
-                    write(folder, known)
-                watcher.finished(EVERYONE)
+    waiting = missing(experiment, folder, most)
+    if not waiting:
+        return []
+    failures: list[Failure] = []
+    watcher.begin("what decides", {EVERYONE: len(waiting)}, {EVERYONE: 0})
+    with record_file.writing(folder) as file, workers:
+        for trial, result in workers.results(measure, waiting):
+            if isinstance(result, Lost):
+                result = Failure(trial, result.message)
+            if isinstance(result, Failure):
+                failures.append(result)
+            else:
+                text = json.dumps(result)
+                file.add_world(experiment.name, Measured(trial.world, trial.index, code_version(), text))
+            watcher.finished(EVERYONE)
     return failures
+
+
+def missing(experiment: Experiment, folder: Path, most: Mapping[str, int]) -> list[Trial]:
+    """A trial of the first agent for each world that has a record of it and was not measured by this code."""
+    agent, code = next(iter(experiment.agents)), code_version()
+    with record_file.reading(folder) as file:
+        known = {(one.world, one.trial) for one in file.worlds(experiment.name) if one.code == code}
+        drawn = {row.place[1:4] for row in file.rows(experiment.name)}
+    return [
+        trial
+        for trial in experiment.all_trials()
+        if trial.agent == agent
+        and trial.index < most.get(trial.world, 0)
+        and (trial.world, agent, trial.index) in drawn
+        and (trial.world, trial.index) not in known
+    ]
 
 
 def measure(trial: Trial) -> Measures | Failure:
@@ -78,37 +87,9 @@ def measure(trial: Trial) -> Measures | Failure:
         return Failure(trial, f"{type(error).__name__}: {error}")
 
 
-def _drawn(experiment: Experiment, folder: Path, most: Mapping[str, int]) -> Iterator[Trial]:
-    """One trial for each world that was drawn and has a record of the first agent."""
-    store, agent = Store(folder, experiment), next(iter(experiment.agents))
-    for trial in experiment.all_trials():
-        if trial.agent == agent and trial.index < most.get(trial.world, 0) and store.path(trial).exists():
-            yield trial
-
-
-def write(folder: Path, known: ByWorld) -> None:
-    """All of them, in the order of worlds and trials."""
-    ordered = sorted(known.items())
-    table: list[dict[str, object]] = [
-        {"world": world, "trial": trial, "code": code_version(), **found} for (world, trial), found in ordered
-    ]
-    content = io.BytesIO()
-    pl.DataFrame(table).write_parquet(content)
-    with whole_or_absent(folder / FILE) as aside:
-        aside.write_bytes(content.getvalue())
-
-
-def read(folder: Path, code: str | None = None) -> ByWorld:
-    """What is kept, of one version of the code where it is named; nothing where nothing can be read."""
-    try:
-        table = parquet.read(folder / FILE).frame
-        if code is not None:
-            table = table.filter(pl.col("code") == code)
-        kept: Sequence[dict[str, object]] = table.to_dicts()
-        return {(str(row.pop("world")), int(str(row.pop("trial")))): _numbers(row) for row in kept}
-    except UNREADABLE:
+def read(folder: Path, experiment: str) -> ByWorld:
+    """What is kept; nothing where there are no records."""
+    if not (folder / record_file.NAME).exists():
         return {}
-
-
-def _numbers(row: dict[str, object]) -> Measures:
-    return {name: float(str(value)) for name, value in row.items() if name != "code"}
+    with record_file.reading(folder) as file:
+        return {(one.world, one.trial): json.loads(one.measures) for one in file.worlds(experiment)}

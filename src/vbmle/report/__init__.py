@@ -8,30 +8,43 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from vbmle.experiments.compute import Workers
-    from vbmle.experiments.recent import Recent
     from vbmle.experiments.records import Results
     from vbmle.report.drawing import Drawing
     from vbmle.report.section import Section
     from vbmle.report.styles import Style
 
 
-def write(
-    folder: Path, pictures: bool = True, workers: Workers | None = None, recent: Recent | None = None
-) -> Path:
+PAGE = "report.html"
+
+
+def write(folder: Path, pictures: bool = True, workers: Workers | None = None) -> Path:
     """Make DIR/figures, DIR/tables and DIR/report.html from the records in DIR; returns the page.
 
     pictures : also draw PDF and PNG, which takes a second for each figure; CSV and LaTeX are always written.
     workers : the processes that draw; without them it is done here.
-    recent : the records that this process wrote.
     """
     from vbmle.experiments.records import load
     from vbmle.report import styles, texts
     from vbmle.report.drawing import Drawing
 
-    found = sorted(load(folder, recent), key=lambda results: texts.sorting_key(results.experiment.name))
+    found = sorted(load(folder), key=lambda results: texts.sorting_key(results.experiment.name))
     looks = styles.assign(agent for results in found for agent in results.experiment.agents)
     with Drawing(workers) as drawing:
         return _write(found, folder, looks, drawing if pictures else None)
+
+
+def is_current(folder: Path) -> bool:
+    """Whether the page is there, and younger than the records and than what makes it."""
+    from vbmle.experiments import record_file
+
+    page, code = folder / PAGE, Path(__file__).parent
+    if not page.exists():
+        return False
+    made_of = [
+        *folder.glob(f"{record_file.NAME}*"),
+        *(path for path in code.rglob("*.*") if path.suffix != ".pyc"),
+    ]
+    return max(path.stat().st_mtime_ns for path in made_of) <= page.stat().st_mtime_ns
 
 
 def _write(
@@ -51,7 +64,7 @@ def _write(
     if told:
         decides = [card.answer for card in asked if card.key == "decides"]
         verdicts.write(folder, told, *decides)
-    return page.write(sections, looks, folder / "report.html", asked, drawing is not None)
+    return page.write(sections, looks, folder / PAGE, asked, drawing is not None)
 
 
 def _sections(

@@ -64,7 +64,7 @@ def worlds(folder: Path, results: Sequence[Results]) -> list[Worlds]:
     own = [made for made in results if made.experiment.name == EXPERIMENT]
     if not own:
         return []
-    rows = world_measures.read(folder)
+    rows = world_measures.read(folder, EXPERIMENT)
     made = [_worlds(world, rows) for world in by_world(own[0])]
     return [one for one in made if one is not None]
 

@@ -1,15 +1,12 @@
-"""The end of the page: the spec, versions, machine and seeds, and a link to every record."""
+"""The end of the page: the spec, versions, machine and seeds, and where the records are."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from urllib.parse import quote
 
 from vbmle.experiments.records import Results
 from vbmle.experiments.spec import Trial
-from vbmle.experiments.store import Store
 
 
 @dataclass(frozen=True)
@@ -19,8 +16,8 @@ class Run:
     name: str
     count: str
     entries: Sequence[tuple[str, str]]
-    records: Sequence[tuple[str, str, Sequence[tuple[int, str]]]]
-    """World, agent, and of each trial its index and the address of its record."""
+    records: Sequence[tuple[str, str, Sequence[int]]]
+    """World, agent, and the trials that have a record."""
     seeds: Sequence[tuple[str, str, str, str]]
     """World, trial, seed of the run and of the world."""
 
@@ -47,21 +44,17 @@ def build(results: Results) -> Run:
 
 def _records(
     results: Results,
-) -> tuple[list[tuple[str, str, list[tuple[int, str]]]], list[tuple[str, str, str, str]]]:
-    """A line for each world and agent with a link to each trial, and one for each world and trial with its seeds."""
-    store, places = Store(Path(), results.experiment), list(results.experiment.worlds)
+) -> tuple[list[tuple[str, str, list[int]]], list[tuple[str, str, str, str]]]:
+    """A line for each world and agent with its trials, and one for each world and trial with its seeds."""
+    places = list(results.experiment.worlds)
     cells: dict[tuple[str, str], list[Trial]] = {}
     drawn: dict[tuple[str, int], Trial] = {}
     for trial in sorted((r.trial for r in results.records), key=lambda t: (places.index(t.world), t.index)):
         cells.setdefault((trial.world, trial.agent), []).append(trial)
         drawn.setdefault((trial.world, trial.index), trial)
-    records = [(world, agent, [_link(t, store) for t in trials]) for (world, agent), trials in cells.items()]
+    records = [(world, agent, [t.index for t in trials]) for (world, agent), trials in cells.items()]
     seeds = []
     for (world, index), trial in drawn.items():
         found = trial.seeds()
         seeds.append((world, str(index), str(found["chance"]), str(found.get("world", "-"))))
     return records, seeds
-
-
-def _link(trial: Trial, store: Store) -> tuple[int, str]:
-    return trial.index, quote(store.path(trial).as_posix(), safe="/=+")

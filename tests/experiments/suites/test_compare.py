@@ -5,12 +5,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sweeps import fake
+from sweeps import fake, keep
 
 from vbmle.experiments import catalogue
 from vbmle.experiments.records import load
 from vbmle.experiments.spec import Experiment
-from vbmle.experiments.store import Store
 from vbmle.experiments.suites import compare
 from vbmle.experiments.suites.compare import AGENTS, FULL, SUFFIX, WORLDS, Size
 from vbmle.report import charts_tuned, world_runs
@@ -23,14 +22,14 @@ TINY = Size(trials=5, tuning=2, shorter=50)  # luck is shared: differences are t
 def filled(folder: Path, experiments: list[Experiment], final: dict[str, float]) -> None:
     """Records whose last regret is what `final` says by agent label (1 where it says nothing), plus shared luck."""
     for experiment in experiments:
-        store = Store(folder, experiment)
-        store.begin()
+        records = []
         for trial in experiment.all_trials():
             luck = np.random.default_rng([trial.chance % 2**32]).normal()
             end = final.get(trial.agent, 1.0) + 0.1 * luck
             record = fake(trial)
             columns = record.columns | {"regret": np.linspace(0.0, end, len(record.columns["regret"]))}
-            store.write(replace(record, columns=columns))
+            records.append(replace(record, columns=columns))
+        keep(folder, experiment, records)
 
 
 def test_every_agent_is_compared():

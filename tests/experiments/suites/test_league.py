@@ -53,7 +53,6 @@ def test_it_ends_in_a_page_and_resumes(
         assert end.value.code == 0
         pages.append(capsys.readouterr().out)
     assert pages[0] == pages[1]
-    assert not (tmp_path / "set-aside").exists()
     assert "2 worlds, 2 trials of every agent in each" in pages[0]
     picture = (tmp_path / "figures" / "who-wins.csv").read_text().splitlines()
     assert {row["world"] for row in csv.DictReader(picture)} == set(names)

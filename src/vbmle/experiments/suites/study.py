@@ -265,4 +265,4 @@ def _path(task: Audit, folder: Path) -> Path:
 
 
 def _fingerprint(task: Audit) -> str:
-    return f"{task.trial.fingerprint(code_version())}-{task.steps}"
+    return f"{task.trial.key(code_version())}-{task.trial.horizon}-{task.steps}"
