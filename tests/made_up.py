@@ -8,21 +8,19 @@ from sweeps import keep
 
 from vbmle.experiments.records import Record, Results
 from vbmle.experiments.spec import Choice, Experiment
-from vbmle.experiments.stopping import Stopping
-from vbmle.report import world_runs
-from vbmle.report.world_runs import WorldRuns
+from vbmle.report import runs
+from vbmle.report.runs import WorldRuns
 
 Losses = dict[tuple[str, str], list[float | None]]
 
 
-def experiment(
-    losses: Losses, name: str = "made up", horizon: int = 6, stop: Stopping | None = None
-) -> Experiment:
-    """An experiment with the worlds and agents of `losses`."""
+def experiment(losses: Losses, name: str = "made up", horizon: int = 6, **fields: Any) -> Experiment:
+    """An experiment with the worlds and agents of `losses`; its agents explore, but for those that `roles` names."""
+    roles = fields.pop("roles", {})
     worlds = {world: Choice("closed_loop_trap") for world, _ in losses}
-    agents = {agent: Choice("MaximumLikelihood") for _, agent in losses}
+    agents = {agent: Choice("VBMLE", role=roles.get(agent, "explorer")) for _, agent in losses}
     trials = max(len(values) for values in losses.values())
-    return Experiment(name=name, worlds=worlds, agents=agents, trials=trials, horizon=horizon, stop=stop)
+    return Experiment(name=name, worlds=worlds, agents=agents, trials=trials, horizon=horizon, **fields)
 
 
 def made_up(losses: Losses, **settings: Any) -> Results:
@@ -30,7 +28,8 @@ def made_up(losses: Losses, **settings: Any) -> Results:
     spec = experiment(losses, **settings)
     records = []
     for trial in spec.all_trials():
-        loss = losses[trial.world, trial.agent][trial.index]
+        known = losses.get((trial.world, trial.agent), [])
+        loss = known[trial.index] if trial.index < len(known) else None
         if loss is not None:
             regret = loss * np.arange(1, trial.horizon + 1) / trial.horizon
             columns = {"regret": regret, "seconds": np.full(trial.horizon, 0.002)}
@@ -44,4 +43,4 @@ def saved(folder: Path, results: Results) -> Path:
 
 
 def worlds_of(losses: Losses, **settings: object) -> list[WorldRuns]:
-    return world_runs.by_world(made_up(losses, **settings))
+    return runs.by_world(made_up(losses, **settings))

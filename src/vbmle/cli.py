@@ -98,7 +98,7 @@ def paper(
 ) -> None:
     """Run what the paper shows and what its reviewers asked for; ends in DIR/report.html. Run again to resume."""
     from vbmle.experiments import world_measures
-    from vbmle.experiments.suites.paper import experiments, measured
+    from vbmle.paper.suite import experiments, measured
 
     if quick and thorough:
         raise InputError("--quick and --thorough are both given; leave one out")
@@ -147,8 +147,8 @@ def study(
     jobs: Jobs = None,
 ) -> None:
     """Measure what the maximiser and the bias do to regret; ends in DIR/report.html. Run again to resume."""
-    from vbmle.experiments.suites import study as suite
-    from vbmle.report.pages.study_page import write
+    from vbmle.suites import study as suite
+    from vbmle.suites.study_page import write
 
     sizes = suite.QUICK if quick else suite.FULL
     failures = _records(suite.experiments(sizes), out, _home(jobs))
@@ -168,8 +168,8 @@ def compare(
     jobs: Jobs = None,
 ) -> None:
     """Run all agents, default and tuned; ends in DIR/comparison.md and the page. Run again to resume."""
-    from vbmle.experiments.suites import compare as suite
-    from vbmle.report.pages.compare_page import write
+    from vbmle.suites import compare as suite
+    from vbmle.suites.compare_page import write
 
     size = suite.QUICK if quick else suite.FULL
     failures = _records(suite.tuning(size), out / "tuning", _home(jobs))
@@ -189,8 +189,8 @@ def league(
     trials: Trials = None,
 ) -> None:
     """Run all agents in worlds of many kinds; ends in DIR/league.md and the page. Run again to resume."""
-    from vbmle.experiments.suites import league as suite
-    from vbmle.report.pages.league_page import write
+    from vbmle.suites import league as suite
+    from vbmle.suites.league_page import write
 
     size = suite.QUICK if quick else suite.FULL
     if trials is not None:
@@ -311,7 +311,7 @@ def worlds(
 def _draw(name: str, path: Path) -> None:
     """The picture of a world by name, with the settings it has in Gymnasium's register."""
     from vbmle.experiments import catalogue
-    from vbmle.report.pages.world_picture import write
+    from vbmle.report.world_picture import write
     from vbmle.worlds import EXAMPLES
 
     settings = catalogue.require("world", name, EXAMPLES.get(name, {}), "--draw")
@@ -388,7 +388,7 @@ def _measured(experiment: Experiment, most: Mapping[str, int], out: Path, worker
 
 def _verdicts(folder: Path) -> None:
     """What the records say about the paper's claims, a line each."""
-    from vbmle.report.verdicts import lines
+    from vbmle.paper.claims import lines
 
     for line in lines(folder):
         print(line)

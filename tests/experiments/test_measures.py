@@ -12,7 +12,7 @@ from vbmle.agents.decision import Decision
 from vbmle.experiments import measures, playing
 from vbmle.experiments.records import load
 from vbmle.experiments.spec import Choice, Recording
-from vbmle.report import world_runs
+from vbmle.report import runs
 from vbmle.worlds import random_network
 
 
@@ -80,13 +80,13 @@ def test_the_report_reads_steps_and_columns(tmp_path: Path):
     experiment = small(worlds={"net": NETWORK}, trials=2, horizon=60, record=Recording("log", distance=True))
     go(experiment, tmp_path)
     (results,) = load(tmp_path)
-    (world,) = world_runs.by_world(results)
-    runs = world.agents["plain"]
-    np.testing.assert_array_equal(runs.steps, measures.log_spaced(60))
-    assert runs.columns["distance"].shape == runs.regret.shape == (2, len(runs.steps))
+    (world,) = runs.by_world(results)
+    found = world.agents["plain"]
+    np.testing.assert_array_equal(found.steps, measures.log_spaced(60))
+    assert found.columns["distance"].shape == found.regret.shape == (2, len(found.steps))
     assert world.facts == pytest.approx(measures.facts(playing.make_world(experiment.all_trials()[0])))
-    weights = np.diff(runs.steps, prepend=0)
-    assert np.mean(runs.seconds_per_step) == pytest.approx((runs.seconds * weights).sum() / (2 * 60))
+    weights = np.diff(found.steps, prepend=0)
+    assert np.mean(found.seconds_per_step) == pytest.approx((found.seconds * weights).sum() / (2 * 60))
 
 
 # Trouble

@@ -13,7 +13,7 @@ from vbmle.common.settings import fit
 from vbmle.experiments import InputError, catalogue
 from vbmle.experiments.spec import Choice, Experiment, Recording
 from vbmle.experiments.spec_file import read, try_out
-from vbmle.experiments.suites import paper
+from vbmle.paper import suite as paper
 from vbmle.worlds import random_network
 
 
@@ -31,6 +31,7 @@ def test_the_catalogue_has_every_public_agent_and_world():
     [
         ({"trials": 0}, ["trials is 0"]),
         ({"horizon": -3}, ["horizon is -3"]),
+        ({"reference": "plian"}, ["reference is 'plian'", "did you mean 'plain'?"]),
         ({"agents": {}}, ["no agents"]),
         ({"agents": {"x": Choice("VBLME")}}, ["'x'", "VBLME", "did you mean 'VBMLE'?"]),
         ({"worlds": {"x": Choice("river")}}, ["'x'", "no world 'river'", "riverswim"]),
@@ -193,6 +194,8 @@ def test_a_sweep_is_one_world_per_combination(tmp_path: Path):
         ("trials = 2", "trials = 0", ["trials is 0", "at least 1"]),
         ("horizon = 5", "horizon = 5.0", ["horizon is 5.0"]),
         ("trials = 2", "trials = 2\nname = 3", ["name is 3"]),
+        ("trials = 2", "trials = 2\nreference = 'VBLME'", ["reference is 'VBLME'", "did you mean 'VBMLE'?"]),
+        ("[agents.VBMLE]", "[agents.VBMLE]\nrole = 'gredy'", ["agents.VBMLE", "did you mean 'greedy'?"]),
         ('steps = "log"', 'steps = "lag"', ["record: steps is 'lag'", "did you mean 'log'?", "every, log"]),
         ('steps = "log"', "distance = 1", ["record: distance is 1", "true or false"]),
         (
@@ -238,6 +241,17 @@ def test_a_slip_in_a_file_is_one_line_with_its_field(tmp_path: Path, old: str, n
     for word in [f"{path}: ", *words]:
         assert word in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_who_explores_is_said_by_the_class_or_by_the_spec(tmp_path: Path):
+    agents = {"a": Choice("VBMLE"), "b": PLAIN, "c": Choice("Random"), "d": Choice("Oracle")}
+    roles = {agent: small(agents=agents).role(agent) for agent in agents}
+    assert roles == {"a": "explorer", "b": "greedy", "c": "random", "d": "oracle"}
+    told = read(write(tmp_path, SPEC.replace("[agents.VBMLE]", '[agents.VBMLE]\nrole = "greedy"')))
+    assert told.role("VBMLE") == "greedy"
+    plain = read(write(tmp_path, SPEC))
+    one, two = (spec.trial(next(iter(spec.worlds)), "VBMLE", 0) for spec in (told, plain))
+    assert one.key("x") == two.key("x"), "what the report makes of an agent decides no number"
 
 
 def test_files_that_are_none_are_told(tmp_path: Path):

@@ -33,11 +33,20 @@ CURVES = "#truth > .shown > figure[data-kind=regret]"
 
 def make(folder: Path, name: str, worlds: dict[str, Choice], extra: bool) -> None:
     """An experiment with three agents, and its records."""
-    agents = {agent: Choice("MaximumLikelihood") for agent in AGENTS}
+    kinds = ("VBMLE", "MaximumLikelihood", "UCLK")
+    agents = {agent: Choice(kind) for agent, kind in zip(AGENTS, kinds, strict=True)}
     record = Recording(distance=extra, mle_error=extra)
     fill(
         folder,
-        Experiment(name=name, worlds=worlds, agents=agents, trials=6, horizon=HORIZON, record=record),
+        Experiment(
+            name=name,
+            worlds=worlds,
+            agents=agents,
+            trials=12,
+            horizon=HORIZON,
+            record=record,
+            reference=AGENTS[0],
+        ),
     )
 
 

@@ -1,6 +1,7 @@
 """What is drawn: figures as data, on records whose truth is known."""
 
 import dataclasses
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,24 +9,24 @@ from made_up import Losses, made_up, worlds_of
 
 from vbmle.experiments.records import Record, Results
 from vbmle.experiments.spec import Choice, Experiment
-from vbmle.experiments.suites import paper
-from vbmle.report import (
-    answers,
-    charts,
-    charts_across,
-    section,
-    styles,
-    tables,
-    texts,
-    world_runs,
-)
-from vbmle.report.world_runs import WorldRuns
+from vbmle.paper import suite
+from vbmle.paper.sections import sections as papers
+from vbmle.report import answers, charts, runs, sections, styles, tables
+from vbmle.report.runs import WorldRuns
+from vbmle.report.sections import Run, Text
+from vbmle.suites.study_page import sections as studies
 
 
-def test_a_label_looks_the_same_wherever_it_is():
-    few, many = styles.assign(["UCLK", "x", "VBMLE"]), styles.assign(["VBMLE", "a", "b", "c", "UCLK"])
-    assert few["VBMLE"] == many["VBMLE"]
-    assert few["UCLK"] == many["UCLK"]
+def test_variants_of_an_agent_share_a_hue_and_nothing_else():
+    kinds = {"a": "A", "a, other": "A", "b": "B", "a, third": "A"}
+    looks = styles.assign(kinds, kinds)
+    one, two, other, three = looks.values()
+    assert one.color == two.color == three.color != other.color
+    assert (
+        len({look.dash for look in (one, two, three)})
+        == len({look.marker for look in (one, two, three)})
+        == 3
+    )
 
 
 def test_twenty_agents_can_be_told_apart():
@@ -38,16 +39,16 @@ def test_twenty_agents_can_be_told_apart():
 
 def test_steps_need_not_be_all_recorded():
     """Seconds are means since the recorded step before: 9 steps of 1 and one of 11 make 2 a step."""
-    runs = world_runs.Runs(np.array([0]), np.array([9, 10]), {"seconds": np.array([[1.0, 11.0]])})
-    assert runs.seconds_per_step[0] == pytest.approx(2.0, abs=1e-12)
+    found = runs.Runs(np.array([0]), np.array([9, 10]), {"seconds": np.array([[1.0, 11.0]])})
+    assert found.seconds_per_step[0] == pytest.approx(2.0, abs=1e-12)
 
 
 def test_columns_that_some_trials_lack_are_left_out():
     results = made_up({("w", "a"): [1.0, 2.0]})
     results.records[0].columns["distance"] = np.ones(6)
-    (world,) = world_runs.by_world(results)
+    (world,) = runs.by_world(results)
     assert set(world.agents["a"].columns) == {"regret", "seconds"}
-    assert texts.kinds(texts.Text("t"), [world]) == (["regret"], ["trials"])
+    assert sections.kinds(Text("t"), [world]) == (["regret"], ["trials"])
 
 
 def with_columns(name: str = "made up", **facts: float) -> WorldRuns:
@@ -59,7 +60,7 @@ def with_columns(name: str = "made up", **facts: float) -> WorldRuns:
         record.columns["distance_mean"] = (3.0 if record.trial.agent == "many" else 1.0) / steps
         record.columns["mle_error"] = np.full(50, 2.0)
         results.records[place] = dataclasses.replace(record, facts={**record.facts, **facts})
-    return world_runs.by_world(results)[0]
+    return runs.by_world(results)[0]
 
 
 def test_an_agent_with_many_thetas_has_two_lines_of_distance():
@@ -94,6 +95,7 @@ def swept(agents: tuple[str, ...] = ("a", "b")) -> Results:
         name="swept",
         worlds=worlds,
         agents={a: Choice("MaximumLikelihood") for a in agents},
+        reference=agents[0],
         trials=3,
         horizon=4,
     )
@@ -108,26 +110,26 @@ def swept(agents: tuple[str, ...] = ("a", "b")) -> Results:
 
 
 def test_a_sweep_is_found_and_drawn_in_order():
-    worlds = world_runs.by_world(swept())
-    found = world_runs.sweeps(worlds, "gap")
+    worlds = runs.by_world(swept())
+    found = runs.sweeps(worlds, "gap")
     assert [(sweep.fixed, sweep.values.tolist()) for sweep in found] == [
         ({"dimension": 2}, [0.1, 0.3, 0.9]),
         ({"dimension": 4}, [0.1, 0.3, 0.9]),
     ]
-    assert len(world_runs.sweeps(worlds)) == 2 + 3  # the dimension was varied at three gaps
-    line = charts_across.along(found[0], "x").panels[0].series[0]
+    assert len(runs.sweeps(worlds)) == 2 + 3  # the dimension was varied at three gaps
+    line = charts.along(found[0], "x").panels[0].series[0]
     np.testing.assert_allclose(line.y, 2.0 * line.x**2, rtol=1e-12)  # trials lose 1, 2, 3 times the square
     (row, *_) = tables.trends(worlds, "gap")
-    assert row["exponent"] == pytest.approx(2.0, abs=1e-10)
+    assert row.exponent.value == pytest.approx(2.0, abs=1e-10)
 
 
 def test_an_experiment_gets_the_figures_its_records_are_good_for():
-    worlds = world_runs.by_world(swept())
+    worlds = runs.by_world(swept())
     folded = ["regret", "trials", "profile"]
-    assert texts.kinds(texts.Text("t"), worlds) == (["parameter", "improvement"], folded)
-    assert texts.kinds(texts.Text("t", cards=("regret",)), worlds) == (["regret"], folded[1:])
-    assert texts.kinds(texts.Text("t", cards=("cost",)), worlds) == (["cost"], [])
-    made = charts_across.build(worlds, [*texts.QUESTIONS, *folded[1:]], "swept", None)
+    assert sections.kinds(Text("t"), worlds) == (["parameter", "improvement"], folded)
+    assert sections.kinds(Text("t", cards=("regret",)), worlds) == (["regret"], folded[1:])
+    assert sections.kinds(Text("t", cards=("cost",)), worlds) == (["cost"], [])
+    made = charts.build(worlds, [*sections.QUESTIONS, *folded[1:]], "swept", None)
     assert len({chart.stem for chart in made}) == len(made)  # no file is written twice
     assert {chart.kind for chart in made} == {
         "parameter",
@@ -141,7 +143,7 @@ def test_an_experiment_gets_the_figures_its_records_are_good_for():
 
 def test_cost_is_drawn_against_what_was_varied_alone():
     """In the hypercube actions and dimension grow together, so neither alone: against the size of the features."""
-    chart = charts_across.cost(world_runs.by_world(swept()), "x")
+    chart = charts.cost(runs.by_world(swept()), "x")
     assert chart is not None
     (panel,) = chart.panels
     line = panel.series[0]
@@ -158,7 +160,7 @@ def test_a_world_that_was_timed_in_two_experiments_is_on_a_line_of_cost_once():
         for world, (states, actions) in zip(found, sizes, strict=True):
             facts = {"states": states, "actions": actions, "dimension": 3}
             worlds.append(dataclasses.replace(world, experiment=name, facts=facts))
-    chart = charts_across.cost(worlds, "cost")
+    chart = charts.cost(worlds, "cost")
     assert chart is not None
     by_label = {panel.x_label: panel.series for panel in chart.panels}
     assert {label: [line.x.tolist() for line in lines] for label, lines in by_label.items()} == {
@@ -168,23 +170,28 @@ def test_a_world_that_was_timed_in_two_experiments_is_on_a_line_of_cost_once():
 
 
 def test_a_family_of_experiments_shares_its_place():
-    assert texts.family("study-river") == texts.family("study-network") == "study"
-    assert texts.family("league (3,2)") == "league"
-    assert (texts.family("mine-own"), texts.of("mine-own").title) == ("mine-own", "mine-own")
-    order = sorted(["zebra", "study-river", "paper", "ant"], key=texts.sorting_key)
-    assert order == ["paper", "study-river", "ant", "zebra"]
     losses: Losses = {("S = 5", "a"): [1.0, 2.0]}
-    both = section.build([made_up(losses, name="cost-states"), made_up(losses, name="cost-actions")])
-    assert (both.key, len(both.worlds), len(both.results)) == ("cost", 2, 2)
+    names = ("zebra", "study-river", "paper", "ant", "cost-states", "cost-actions")
+    parts = [runs.arranged(made_up(losses, name=name)) for name in names]
+    run = Run(Path(), parts, {**papers.texts, **studies.texts})
+    assert run.family("study-river") == run.family("study-network") == "study"
+    assert run.family("study (3,2)") == "study"
+    assert (run.family("mine-own"), run.text("mine-own").title) == ("mine-own", "mine-own")
+    order = [part.experiment.name for part in sorted(parts, key=run.place)]
+    assert order == ["paper", "cost-actions", "cost-states", "study-river", "ant", "zebra"]
+    both = sections.build(parts[4:], run.text("cost-states"), "cost")
+    assert (both.key, len(both.worlds), len(both.parts)) == ("cost", 2, 2)
 
 
 def test_a_card_about_cost_speaks_of_cost():
     """Every world takes 2 ms a step."""
     losses: Losses = {(world, agent): [1.0, 2.0] for world in ("S = 5", "S = 9") for agent in ("a", "b")}
-    told = answers.cost(worlds_of(losses))
-    assert told == "A step of a takes from 2 [2, 2] ms in S = 5 to 2 [2, 2] ms in S = 9."
+    told = answers.cost(worlds_of(losses, reference="a"))
+    assert told == "A step of a takes from 2 ms (S = 5) to 2 ms (S = 9)."
+    assert answers.cost(worlds_of(losses)) == "A step takes from 2 ms (a, S = 5) to 2 ms (b, S = 9)."
 
 
 def test_every_experiment_of_the_paper_has_its_text():
-    for planned in paper.experiments():
-        assert texts.of(planned.name).lead, planned.name
+    run = Run(Path(), [], papers.texts)
+    for planned in suite.experiments():
+        assert run.text(planned.name).lead, planned.name

@@ -1,5 +1,6 @@
 """Figures on paper: what is named beside or below them fits."""
 
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
@@ -10,7 +11,15 @@ from PIL import Image
 from vbmle.report import figures, latex, table_pictures
 from vbmle.report.charts import Chart, Panel, Series
 from vbmle.report.styles import assign
-from vbmle.report.tables import REGRET, Row
+from vbmle.report.tables import Row, column
+
+
+@dataclass(frozen=True)
+class Mean(Row):
+    world: str = column("world")
+    agent: str = column("agent")
+    mean: float = column("mean")
+
 
 LONG = "VBMLE (log bias, doubling), 12 of 20 at 0"
 SHORT = "UCLK"
@@ -68,9 +77,9 @@ def test_latex_finds_a_picture_whose_name_has_dots():
 
 
 def test_the_picture_of_a_table_has_all_its_rows(tmp_path: Path):
-    rows: list[Row] = [{"world": f"world {n}", "agent": "VBMLE", "mean": 1.0 * n} for n in range(70)]
-    table_pictures.write(rows, REGRET, ["world", "agent"], tmp_path / "table")
-    first, second = table_pictures._pages(rows, REGRET, ["world", "agent"])
+    rows = [Mean(f"world {n}", "VBMLE", 1.0 * n) for n in range(70)]
+    table_pictures.write(rows, tmp_path / "table")
+    first, second = table_pictures._pages(rows)
     assert [len(page.columns[0]) for page in (first, second)] == [table_pictures.LONGEST, 10]
     with Image.open(tmp_path / "table.png") as image:
         dark = np.flatnonzero((np.asarray(image) < 128).any(axis=1))

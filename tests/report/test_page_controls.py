@@ -76,7 +76,7 @@ def test_worlds_can_be_left_out_everywhere(page: Page):
     assert page.evaluate(points) == before - 1
     assert page.locator("[data-world='gap 0.3']:visible").count() == 0
     assert page.locator("#gaps .axes[data-world='gap 0.1']:visible").count() == 2
-    assert page.locator("#who [data-world='gap 0.1']:visible").count() == 1 + len(AGENTS)
+    assert page.locator("#who [data-world='gap 0.1']:visible").count() == 2 + len(AGENTS)
     assert page.evaluate(place) == pytest.approx(1.0)  # VBMLE loses less in each of the worlds that are left
     page.locator("#filter [data-none=world]").click()
     assert page.locator("[data-world]:visible").count() == 0

@@ -7,7 +7,7 @@ import pytest
 from browsing import CURVES, LAPTOP, PHONE, Opened, fill, unfold
 from playwright.sync_api import Browser
 
-from vbmle.experiments.suites import paper
+from vbmle.paper import suite as paper
 from vbmle.report import write
 
 pytest_plugins = ["page_fixtures"]

@@ -3,6 +3,7 @@
 import csv
 import dataclasses
 import re
+from dataclasses import dataclass
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote
@@ -13,16 +14,19 @@ import pytest
 from made_up import Losses, made_up, saved, worlds_of
 from matplotlib import colors, image
 
-from vbmle.report import (
-    charts,
-    figures,
-    section,
-    styles,
-    table_pictures,
-    tables,
-    write,
-)
+from vbmle.report import charts, figures, runs, sections, styles, table_pictures, tables, write
 from vbmle.report import page as page_module
+from vbmle.report.sections import Text
+from vbmle.report.statistics import Interval
+from vbmle.report.tables import Row, Value, column
+
+
+@dataclass(frozen=True)
+class Mean(Row):
+    world: str = column("world")
+    agent: str = column("agent")
+    mean: float = column("mean")
+
 
 # Tables
 
@@ -31,28 +35,25 @@ def test_the_table_says_what_was_lost():
     (row, other) = tables.regret(
         worlds_of({("w", "a"): [0.0, 1.0, 2.0, 9.0], ("w", "b"): [1.0, 1.0, 1.0, None]})
     )
-    assert (row["mean"], row["median"], row["iqm"], row["trials"]) == (3.0, 1.5, 1.5, 4)
-    assert row["std"] == pytest.approx(np.std([0.0, 1.0, 2.0, 9.0], ddof=1), abs=1e-12)
-    assert row["seconds_per_step"] == pytest.approx(0.002, abs=1e-15)
-    assert other["trials"] == 3
-    assert row["published_std"] is None
-
-
-def test_published_figures_stand_beside_the_papers_worlds_only():
-    losses: Losses = {("(3,2)", "VBMLE"): [1.0, 2.0], ("(3,2)", "maximum likelihood"): [1.0, 2.0]}
-    rows = {row["agent"]: row for row in tables.regret(worlds_of(losses, name="paper"))}
-    assert (rows["VBMLE"]["published_std"], rows["VBMLE"]["published_seconds_per_step"]) == ("1.874", "0.793")
-    assert tables.cell(rows["maximum likelihood"], "published_std") == "-"
-    assert (tables.cell(rows["UCLK"], "mean"), tables.cell(rows["UCLK"], "published_std")) == ("-", "79.289")
-    assert {row["published_std"] for row in tables.regret(worlds_of(losses, name="other"))} == {None}
+    assert (row.mean.value, row.median.value, row.iqm.value, row.trials) == (3.0, 1.5, 1.5, 4)
+    assert row.std == pytest.approx(np.std([0.0, 1.0, 2.0, 9.0], ddof=1), abs=1e-12)
+    assert row.seconds_per_step == pytest.approx(0.002, abs=1e-15)
+    assert other.trials == 3
 
 
 def test_pairs_compare_the_same_trials():
     """Where b is missing a lost 100: that must not enter."""
     losses: Losses = {("w", "a"): [1.0, 2.0, 100.0, 4.0], ("w", "b"): [2.0, 2.0, None, 5.0]}
     (row,) = tables.pairs(worlds_of(losses))
-    assert row["difference"] == pytest.approx(-2.0 / 3.0, abs=1e-12)
-    assert (row["trials"], row["less"], row["same"], row["more"]) == (3, 2, 1, 0)
+    assert (row.agent, row.against) == ("b", "a")
+    assert row.difference.value == pytest.approx(2.0 / 3.0, abs=1e-12)
+    assert (row.trials, row.less, row.same, row.more) == (3, 0, 1, 2)
+
+
+def test_the_reference_is_the_other_in_each_of_its_pairs():
+    losses: Losses = {("w", agent): [1.0, 2.0] for agent in "abc"}
+    rows = tables.pairs(worlds_of(losses, reference="b"))
+    assert [(row.agent, row.against) for row in rows] == [("a", "b"), ("c", "b"), ("c", "a")]
 
 
 def test_csv_keeps_numbers_in_full(tmp_path: Path):
@@ -60,7 +61,8 @@ def test_csv_keeps_numbers_in_full(tmp_path: Path):
     tables.write(tables.regret(worlds), tmp_path / "t.csv")
     (row,) = csv.DictReader((tmp_path / "t.csv").read_text().splitlines())
     assert float(row["mean"]) == worlds[0].agents["a"].final.mean()
-    assert "published_std" not in row  # nobody has a value there
+    assert "mean_low" not in row  # two trials are too few
+    assert "trouble" not in row  # nobody has a value there
 
 
 @pytest.mark.parametrize(
@@ -76,15 +78,16 @@ def test_csv_keeps_numbers_in_full(tmp_path: Path):
         (2.34567e-6, "2.35e-06"),
         (20, "20"),
         (">= 35 hours", ">= 35 hours"),
+        (Interval(1.23456, 1.0, 2.0), "1.23"),
     ],
 )
-def test_numbers_are_shown_to_three_digits(value: tables.Value, shown: str):
+def test_numbers_are_shown_to_three_digits(value: Value, shown: str):
     assert tables.text(value) == shown
 
 
 def test_the_terminal_shows_labels_as_they_are(capsys: pytest.CaptureFixture[str]):
     worlds = worlds_of({("[red]", "[bold]a[/bold]"): [1.0, 2.0]})
-    tables.show(tables.regret(worlds), tables.REGRET, "title")
+    tables.show(tables.regret(worlds), "title")
     out = capsys.readouterr().out
     assert "[red]" in out
     assert "[bold]a[/bold]" in out
@@ -128,7 +131,7 @@ def test_axes_are_labelled_with_units():
 
 def test_figures_and_tables_are_there_for_a_paper(tmp_path: Path):
     """Each as PDF, PNG, CSV and LaTeX; the caption of a figure stands alone, and the CSV holds what is drawn."""
-    losses: Losses = {("w_1", "a & b"): [1.0, 2.0, 0.5], ("w_1", "c"): [1.0, 3.0, 2.0]}
+    losses: Losses = {("w_1", "a & b"): [1.0, 2.0, 0.5] * 2, ("w_1", "c"): [1.0, 3.0, 2.0] * 2}
     write(saved(tmp_path, made_up(losses)))
     starts = {"pdf": b"%PDF", "png": b"\x89PNG", "csv": b"", "tex": b"\\begin"}
     for folder, stems in {
@@ -141,11 +144,11 @@ def test_figures_and_tables_are_there_for_a_paper(tmp_path: Path):
             for ending, start in starts.items():
                 assert (tmp_path / folder / f"{stem}.{ending}").read_bytes().startswith(start)
     table = (tmp_path / "tables" / "made-up-regret.tex").read_text()
-    assert "w\\_1 & a \\& b & 3 & 1.17 [" in table
+    assert "w\\_1 & a \\& b & 6 & 1.17 [" in table
     assert table.count("\\begin") == table.count("\\end") == 2
     caption = (tmp_path / "figures" / "made-up-regret.tex").read_text()
     assert "95\\% bootstrap bands" in caption
-    assert "w\\_1: S = 3, A = 2, d = 5, 3 trials of 6 steps" in caption
+    assert "w\\_1: S = 3, A = 2, d = 5, 6 trials of 6 steps" in caption
     drawn = list(csv.DictReader((tmp_path / "figures" / "made-up-regret.csv").read_text().splitlines()))
     last = [row for row in drawn if row["name"] == "c"][-1]
     assert (float(last["x"]), float(last["y"]), last["world"]) == (6.0, 2.0, "w_1")
@@ -159,10 +162,7 @@ def test_without_pictures_the_page_links_to_none(tmp_path: Path):
 
 
 def test_long_tables_have_pages(tmp_path: Path):
-    rows: list[tables.Row] = [{"world": f"w{n}", "agent": "$a^b", "mean": float(n)} for n in range(70)]
-    table_pictures.write(
-        rows, {"world": "world", "agent": "agent", "mean": "mean"}, ("world",), tmp_path / "t"
-    )
+    table_pictures.write([Mean(f"w{n}", "$a^b", float(n)) for n in range(70)], tmp_path / "t")
     assert (tmp_path / "t.pdf").read_bytes().count(b"/Type /Page ") == 2
 
 
@@ -244,4 +244,6 @@ def test_the_page_has_the_title_of_the_spec(tmp_path: Path):
     page = write(saved(tmp_path, dataclasses.replace(results, experiment=titled)), pictures=False).read_text()
     assert "<h1>Two agents &amp; one &lt;world&gt;</h1>" in page
     assert "<title>Two agents &amp; one &lt;world&gt;</title>" in page
-    assert page_module.title([section.build([results])]) == "made up"
+    assert (
+        page_module.title([sections.build([runs.arranged(results)], Text("made up"), "made up")]) == "made up"
+    )

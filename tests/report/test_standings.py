@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from vbmle.experiments.behind import FLOOR
+from vbmle.report.runs import Runs, WorldRuns
 from vbmle.report.standings import standings
-from vbmle.report.world_runs import Runs, WorldRuns
 
 
 def world(label: str, **finals: list[float]) -> WorldRuns:
@@ -79,10 +79,10 @@ def test_the_ratio_in_each_world_has_an_interval_over_trials_alone():
 
 
 def test_intervals_hold_the_estimate_and_vanish_without_chance():
-    same = [world(name, a=[1.0, 1.0], b=[2.0, 2.0], random=[9.0, 9.0]) for name in ("one", "two", "three")]
+    same = [world(name, a=[1.0] * 6, b=[2.0] * 6, random=[9.0] * 6) for name in "123456"]
     sure = standings(same, measure="random", recommended="a").lines[1]
     assert (sure.geometric_mean.low, sure.geometric_mean.high) == pytest.approx((2.0, 2.0))
-    mixed = [*same, world("four", a=[6.0, 1.0], b=[2.0, 1.0], random=[9.0, 9.0])]
+    mixed = [*same, world("other", a=[6.0, 1.0] * 3, b=[2.0, 1.0] * 3, random=[9.0, 9.0] * 3)]
     for line in standings(mixed, measure="random", recommended="a").lines:
         for found in (line.geometric_mean, line.worst, line.near, line.against):
             assert found.low <= found.value <= found.high
@@ -98,7 +98,15 @@ def test_a_constant_factor_on_all_regrets_of_a_world_changes_nothing():
     )
     for one, two in zip(plain.lines, dear.lines, strict=True):
         assert one.ratios.tolist() == two.ratios.tolist()
-        assert one.geometric_mean == two.geometric_mean
+        assert one.geometric_mean.value == two.geometric_mean.value
+
+
+def test_few_worlds_have_no_interval():
+    """Nor have few trials of one world."""
+    few = [world(name, a=[1.0] * 5, b=[2.0] * 5, random=[9.0] * 5) for name in "12345"]
+    for line in standings(few, measure="random", recommended="a").lines:
+        assert not any(found.known for found in (line.geometric_mean, line.worst, line.near, line.against))
+        assert not any(found.known for found in line.behind)
 
 
 def test_nothing_to_compare_is_refused():

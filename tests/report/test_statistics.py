@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from vbmle.common.validation import Floats
-from vbmle.report import comparisons, statistics
+from vbmle.report import significance, statistics
+from vbmle.report.runs import Runs, WorldRuns
 
 SAMPLES = 1000
 
@@ -21,6 +22,22 @@ def check_coverage(covered: list[bool], slack: float) -> None:
 def contains(found: statistics.Interval, truth: float) -> bool:
     assert found.low <= found.value <= found.high
     return found.low <= truth <= found.high
+
+
+def worlds(ours: list[Floats], theirs: list[Floats]) -> list[WorldRuns]:
+    """Worlds where the agents a and b have these regrets after one step."""
+    found = []
+    for pair in zip(ours, theirs, strict=True):
+        agents = {
+            agent: Runs(np.arange(len(lost)), np.array([1]), {"regret": lost[:, None]})
+            for agent, lost in zip("ab", pair, strict=True)
+        }
+        found.append(WorldRuns("x", "w", {}, len(pair[0]), 1, agents))
+    return found
+
+
+def improvement(ours: list[Floats], theirs: list[Floats]) -> statistics.Interval:
+    return significance.probability(worlds(ours, theirs), "a", "b")
 
 
 # One sample
@@ -43,9 +60,9 @@ def test_intervals_cover_normal_means_at_their_rate(count: int):
 
 
 def test_plain_percentile_intervals_would_be_too_narrow():
-    """Why the quantiles are expanded: for n = 5 SciPy's percentile interval covers much less than 95%."""
+    """Why the quantiles are expanded: for n = 6 SciPy's percentile interval covers much less than 95%."""
     rng = np.random.default_rng(1)
-    samples = rng.normal(size=(400, 5))
+    samples = rng.normal(size=(400, 6))
     plain = stats.bootstrap((samples,), np.mean, axis=1, n_resamples=500, method="percentile", rng=1)
     ours = statistics.mean_band(samples.T)
     low, high = plain.confidence_interval
@@ -69,10 +86,27 @@ def test_intervals_move_and_stretch_with_the_data():
     np.testing.assert_allclose([5.0 + 2.0 * one.low, 5.0 + 2.0 * one.high], [two.low, two.high], atol=1e-10)
 
 
-def test_one_trial_has_a_mean_and_no_interval():
-    only = statistics.mean_interval(np.array([2.0]))
-    assert only.value == 2.0
-    assert np.isnan([only.low, only.high, statistics.std(np.array([2.0]))]).all()
+@pytest.mark.parametrize("count", [1, statistics.FEWEST - 1])
+def test_too_few_trials_have_a_mean_and_no_interval(count: int):
+    few = np.arange(2.0, 2.0 + count)
+    for found in (
+        statistics.mean_interval(few),
+        statistics.median_interval(few),
+        statistics.iqm_interval(few),
+    ):
+        assert found.value == few.mean()
+        assert not found.known
+    gap = significance.difference(worlds([few], [few + 9.0])[0], "a", "b")
+    assert gap is not None
+    assert (gap.found.value, gap.outcome) == (-9.0, "too few")
+    assert not improvement([few], [few + 9.0]).known
+    steps = np.arange(1, 1001)
+    assert not statistics.growth(steps, np.outer(few, np.sqrt(steps))).known
+
+
+def test_the_fewest_trials_are_those_that_could_tell_anything():
+    """If there is no difference, all of n point one way with probability 2^(1-n): below 5% from six on."""
+    assert 2.0 ** (1 - statistics.FEWEST) < 0.05 < 2.0 ** (2 - statistics.FEWEST)
 
 
 def test_median_intervals_cover():
@@ -101,10 +135,35 @@ def test_paired_differences_cover_where_unpaired_ones_could_not():
     for _ in range(SAMPLES):
         world = rng.exponential(100.0, 20)
         ours, theirs = world + rng.normal(0.0, 1.0, 20), world + 1.0 + rng.normal(0.0, 1.0, 20)
-        found = statistics.mean_interval(ours - theirs)
-        covered.append(contains(found, -1.0))
-        assert found.high - found.low < 4.0
+        gap = significance.difference(worlds([ours], [theirs])[0], "a", "b")
+        assert gap is not None
+        covered.append(contains(gap.found, -1.0))
+        assert gap.found.high - gap.found.low < 4.0
     check_coverage(covered, slack=0.01)
+
+
+@pytest.mark.parametrize("count", [8, 20])
+def test_differences_of_skewed_losses_cover(count: int):
+    """Exponential losses of means 1 and 2: the mean difference is -1. Few skewed trials cost up to 3%."""
+    rng = np.random.default_rng(13)
+    covered = []
+    for _ in range(SAMPLES):
+        ours, theirs = rng.exponential(1.0, count), rng.exponential(2.0, count)
+        gap = significance.difference(worlds([ours], [theirs])[0], "a", "b")
+        assert gap is not None
+        covered.append(contains(gap.found, -1.0))
+    check_coverage(covered, slack=0.03)
+
+
+def test_a_difference_is_agent_minus_the_other_and_below_0_it_is_better():
+    (world,) = worlds([np.arange(10.0)], [np.arange(10.0) + 5.0 + 0.1 * np.sin(np.arange(10.0))])
+    ours, theirs = significance.difference(world, "a", "b"), significance.difference(world, "b", "a")
+    assert ours is not None
+    assert theirs is not None
+    assert (ours.outcome, theirs.outcome) == ("better", "worse")
+    assert ours.found.high < 0.0 < theirs.found.low
+    assert theirs.turned() == ours
+    assert ours.share.value == pytest.approx(-5.0 / 9.5, rel=0.02)
 
 
 @pytest.mark.parametrize("gap", [0.0, 1.5, 2.3])
@@ -116,13 +175,13 @@ def test_the_probability_of_improvement_is_covered(gap: float):
     for _ in range(SAMPLES // 2):
         ours = list(rng.normal(0.0, 1.0, (3, 12)))
         theirs = list(rng.normal(gap, 1.0, (3, 12)))
-        covered.append(contains(comparisons.improvement(ours, theirs), truth))
+        covered.append(contains(improvement(ours, theirs), truth))
     check_coverage(covered, slack=0.01)
 
 
 def test_ties_count_half_and_certainty_is_never_claimed():
-    ties = comparisons.improvement([np.zeros(10)], [np.zeros(10)])
-    wins = comparisons.improvement([np.zeros(10)], [np.ones(10)])
+    ties = improvement([np.zeros(10)], [np.zeros(10)])
+    wins = improvement([np.zeros(10)], [np.ones(10)])
     assert ties.value == 0.5
     assert ties.low < 0.5 < ties.high
     assert (wins.value, wins.high) == (1.0, 1.0)
@@ -133,7 +192,7 @@ def test_ties_count_half_and_certainty_is_never_claimed():
 def test_improvement_turns_round_with_its_arguments():
     rng = np.random.default_rng(9)
     ours, theirs = [rng.normal(size=9), rng.normal(size=7)], [rng.normal(size=9), rng.normal(size=7)]
-    one, two = comparisons.improvement(ours, theirs), comparisons.improvement(theirs, ours)
+    one, two = improvement(ours, theirs), improvement(theirs, ours)
     assert one.value == pytest.approx(1.0 - two.value, abs=1e-12)
     assert one.low == pytest.approx(1.0 - two.high, abs=0.03)  # two samples of 1000 draws
 
@@ -145,7 +204,7 @@ def test_profiles_cover_the_distribution():
     covered: list[list[bool]] = [[], [], []]
     for _ in range(SAMPLES // 2):
         lost = [scale * rng.exponential(size=20) for scale in scales]
-        share, low, high = comparisons.profile(lost, scales, taus)
+        share, low, high = statistics.profile(lost, scales, taus)
         assert np.all((low <= share) & (share <= high))
         for place, truth in enumerate(1.0 - np.exp(-taus)):
             covered[place].append(bool(low[place] <= truth <= high[place]))
@@ -154,7 +213,7 @@ def test_profiles_cover_the_distribution():
 
 
 def test_a_world_where_nobody_loses_is_kept_to_by_all():
-    share, _, _ = comparisons.profile([np.zeros(4), np.ones(4)], [0.0, 1.0], np.array([0.1, 1.0]))
+    share, _, _ = statistics.profile([np.zeros(4), np.ones(4)], [0.0, 1.0], np.array([0.1, 1.0]))
     np.testing.assert_allclose(share, [0.5, 1.0])
 
 
@@ -164,7 +223,7 @@ def test_a_world_where_nobody_loses_is_kept_to_by_all():
 @pytest.mark.parametrize("exponent", [0.0, 0.5, 1.0])
 def test_the_growth_exponent_of_a_power_is_found(exponent: float):
     steps = np.arange(1, 2001)
-    found = comparisons.growth(steps, np.outer([1.0, 2.0, 5.0], steps**exponent))
+    found = statistics.growth(steps, np.outer([1.0, 2.0, 5.0, 1.0, 2.0, 5.0], steps**exponent))
     np.testing.assert_allclose([found.value, found.low, found.high], exponent, atol=1e-10)
 
 
@@ -172,7 +231,7 @@ def test_it_does_not_matter_which_steps_were_recorded():
     every = np.arange(1, 10_001)
     some = np.unique(np.geomspace(1, 10_000, 300).astype(int))
     values = [
-        comparisons.growth(steps, np.array([(3.0 + 0.01 * steps) ** 0.7])).value for steps in (every, some)
+        statistics.growth(steps, np.array([(3.0 + 0.01 * steps) ** 0.7])).value for steps in (every, some)
     ]
     assert values[0] == pytest.approx(values[1], abs=0.01)
 
@@ -186,7 +245,7 @@ def test_growth_intervals_cover():
     covered = []
     for _ in range(SAMPLES // 2):
         a, b = rng.exponential(1.0, (20, 1)), rng.exponential(0.02, (20, 1))
-        covered.append(contains(comparisons.growth(steps, a * np.sqrt(steps) + b * steps), truth))
+        covered.append(contains(statistics.growth(steps, a * np.sqrt(steps) + b * steps), truth))
     check_coverage(covered, slack=0.01)
 
 
@@ -196,7 +255,7 @@ def test_growth_intervals_cover():
     ids=["nothing lost", "all at once near the end"],
 )
 def test_there_is_no_exponent_where_there_is_no_curve(curve: Floats):
-    assert np.isnan(comparisons.growth(np.arange(1, 1001), np.tile(curve, (3, 1))).value)
+    assert np.isnan(statistics.growth(np.arange(1, 1001), np.tile(curve, (3, 1))).value)
 
 
 def test_trend_intervals_cover():
@@ -205,11 +264,11 @@ def test_trend_intervals_cover():
     covered = []
     for _ in range(SAMPLES):
         lost = [value**1.5 * rng.lognormal(-0.125, 0.5, 20) for value in parameter]
-        covered.append(contains(comparisons.trend(parameter, lost), 1.5))
+        covered.append(contains(statistics.trend(parameter, lost), 1.5))
     check_coverage(covered, slack=0.01)
 
 
 @pytest.mark.parametrize(("parameter", "least"), [((0.0, 1.0), 1.0), ((1.0, 2.0), 0.0), ((2.0, 2.0), 1.0)])
 def test_there_is_no_trend_without_two_positive_points(parameter: tuple[float, float], least: float):
     lost = [np.full(3, least), np.full(3, 5.0)]
-    assert np.isnan(comparisons.trend(np.array(parameter), lost).value)
+    assert np.isnan(statistics.trend(np.array(parameter), lost).value)

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from vbmle.agents import agent_file
 from vbmle.agents.decision import Decision
 from vbmle.agents.recount import MODEL_CHANGED
-from vbmle.agents.tuning import Knob
+from vbmle.agents.tuning import Knob, Role
 from vbmle.common import saved_checks
 from vbmle.common.files import Snapshot
 from vbmle.common.validation import Among, Ints, index, one_of
@@ -87,6 +87,9 @@ class Agent(ABC):
 
     needs_truth: ClassVar[bool] = False
     """Whether the setting `theta` is the hidden truth of the world, filled in by the code that runs it there."""
+
+    role: ClassVar[Role] = "explorer"
+    """How comparisons take it: see `Role`."""
 
     saved: ClassVar[tuple[str, ...]] = ()
     """Attributes, arrays or numbers, that are saved beside the parts; those of base classes come on top."""

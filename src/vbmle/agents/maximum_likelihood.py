@@ -54,6 +54,7 @@ class MaximumLikelihood(ModelAgent):
     """
 
     label = "maximum likelihood"
+    role = "greedy"
     tuning = Knob("ridge", (0.01, 0.1, 1.0, 10.0))
 
     def __init__(

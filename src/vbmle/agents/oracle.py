@@ -43,6 +43,7 @@ class Oracle(Agent):
 
     label = "oracle"
     needs_truth = True
+    role = "oracle"
     decisions = 1  # taken when it is made
 
     def __init__(self, mdp: LinearMixtureMDP, theta: ArrayLike) -> None:

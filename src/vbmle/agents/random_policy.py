@@ -41,6 +41,7 @@ class Random(Agent):
     """
 
     label = "random"
+    role = "random"
     saved = ("_steps",)
 
     def __init__(self, mdp: LinearMixtureMDP, seed: int = 0) -> None:

@@ -17,8 +17,9 @@ from typing import Any, Literal
 import msgspec
 import numpy as np
 
+from vbmle.agents.tuning import Role
 from vbmle.common import validation
-from vbmle.common.settings import settings_of
+from vbmle.common.settings import nearest, settings_of
 from vbmle.common.validation import Ints
 from vbmle.experiments import InputError, catalogue, measures
 from vbmle.experiments.own_parts import Own
@@ -34,6 +35,8 @@ class Choice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     name: str
     settings: dict[str, Any] = {}
     own: Own | msgspec.UnsetType = msgspec.UNSET
+    role: Role | msgspec.UnsetType = msgspec.UNSET
+    """What comparisons take an agent for, where that is not what its class says (`vbmle.agents.tuning.Role`)."""
 
     def python(self, home: str) -> str:
         """How Python calls its maker; `home` is where ours are."""
@@ -83,6 +86,10 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     record: Recording = Recording()
     title: str = ""
     """What the report is called; by default its name."""
+    reference: str = ""
+    """The agent that the report compares all others with; without one it compares all with all."""
+    sections: str = ""
+    """The name, "module:attribute", of what adds to the report (`vbmle.report.sections.Sections`)."""
     stop: Stopping | None = None
     """Where it is given, `trials` is the most there are anywhere, and comparisons decide how many it takes."""
 
@@ -106,6 +113,11 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
                     raise InputError(
                         f"{self.name}: {kind}s {other!r} and {label!r} map to the same folder name; rename one"
                     )
+        if self.reference and self.reference not in self.agents:
+            hint = nearest(self.reference, self.agents)
+            raise InputError(
+                f"{self.name}: reference is {self.reference!r}, which is not one of its agents; {hint}"
+            )
         if self.stop is not None:
             self.stop.check(self.name, list(self.worlds), list(self.agents))
 
@@ -122,6 +134,14 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     def budget(self, world: str, agent: str) -> int:
         """The most trials of an agent in a world."""
         return self.trials if self.stop is None else min(self.trials, self.stop.budget(world, agent))
+
+    def role(self, agent: str) -> Role:
+        """What an agent is taken for: what the spec says, or else its class."""
+        choice = self.agents[agent]
+        if choice.role:
+            return choice.role
+        role: Role = getattr(catalogue.agents().get(choice.name), "role", "explorer")
+        return role
 
     def trial(self, world: str, agent: str, index: int) -> Trial:
         """One of them."""
@@ -192,6 +212,7 @@ class Trial(msgspec.Struct, frozen=True):
         about = msgspec.to_builtins(self)
         del about["horizon"]
         for choice in ("world_choice", "agent_choice"):
+            about[choice].pop("role", None)  # of the report alone
             own = about[choice].pop("own", None)
             about[choice] |= {} if own is None else {"code": own["code"]}  # wherever it was found
         return _digest([code, about, self.seeds()])[:16]

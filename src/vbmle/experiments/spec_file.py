@@ -2,6 +2,8 @@
 
     name = "rivers"                          # the file's name if left out
     title = "Swimming upstream"              # of the report; the name if left out
+    reference = "VBMLE"                      # whom the report compares the others with; all with all if left out
+    sections = "mypages:sections"            # what adds to the report (`vbmle.report.sections`)
     trials = 20
     horizon = 600
 
@@ -20,6 +22,7 @@
 
     [agents.greedy]
     agent = "mypackage.controllers:Greedy"   # code of yours (`vbmle.experiments.own_parts`)
+    role = "greedy"                          # it does not explore; by default what its class says
 
 Errors give a one-line message: the file, the field, what it needs and the nearest match. Names and
 types are checked against signatures, values by making every world and every agent once.
@@ -30,8 +33,11 @@ from __future__ import annotations
 import itertools
 import tomllib
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
+import msgspec
+
+from vbmle.agents.tuning import Role
 from vbmle.common.settings import fit, nearest
 from vbmle.experiments import InputError, catalogue, own_parts, playing
 from vbmle.experiments.spec import Choice, Experiment, Recording
@@ -54,8 +60,8 @@ def read(path: Path, **changes: int | None) -> Experiment:
         if key not in content:
             raise InputError(f"{path}: {key} is missing; {_example(key)}")
     name = content.get("name", path.stem)
-    title = content.get("title", name)
-    for field, value in (("name", name), ("title", title)):
+    words = {key: content[key] for key in ("title", "reference", "sections") if key in content}
+    for field, value in (("name", name), *words.items()):
         if not isinstance(value, str) or not value.strip():
             raise InputError(f"{path}: {field} is {value!r}; it needs a string")
     where = f"{path}: record"
@@ -64,9 +70,8 @@ def read(path: Path, **changes: int | None) -> Experiment:
     worlds = _choices(path, "world", content["worlds"])
     agents = _choices(path, "agent", content["agents"])
     size = {"trials": content["trials"], "horizon": content["horizon"]}
-    told = {"title": content["title"]} if "title" in content else {}
     try:
-        return Experiment(name=name, **told, worlds=worlds, agents=agents, record=record, **size)
+        return Experiment(name=name, worlds=worlds, agents=agents, record=record, **words, **size)
     except InputError as error:
         raise InputError(f"{path}: {str(error).removeprefix(f'{name}: ')}") from None
 
@@ -134,9 +139,19 @@ def _choices(path: Path, kind: str, tables: Any) -> dict[str, Choice]:
 
 def _choice(kind: str, name: str, settings: dict[str, Any], where: str) -> Choice:
     """One of ours, or one of yours; refused in one line where a name, a setting or a type does not fit."""
+    role = _role(settings.pop("role"), where) if kind == "agent" and "role" in settings else msgspec.UNSET
     if own_parts.is_own(name):
-        return Choice(name, *own_parts.describe(kind, name, settings, where))
-    return Choice(name, catalogue.require(kind, name, settings, where))
+        fitted, own = own_parts.describe(kind, name, settings, where)
+        said = getattr(own_parts.find(kind, name), "role", msgspec.UNSET)
+        return Choice(name, fitted, own, role or said)
+    return Choice(name, catalogue.require(kind, name, settings, where), role=role)
+
+
+def _role(value: Any, where: str) -> Role:
+    try:
+        return msgspec.convert(value, Role)
+    except msgspec.ValidationError:
+        raise InputError(f"{where}: role is {value!r}; {nearest(str(value), get_args(Role))}") from None
 
 
 def _swept(where: str, table: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:

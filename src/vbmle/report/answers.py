@@ -1,31 +1,32 @@
-"""The sentence of a card: what its figure says, with the interval that says how sure that is."""
+"""The sentence of a card: what its figure says. Intervals stand in the figure and the tables beside it."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from vbmle.report import charts_across, comparisons, leaders, published, statistics, summary, world_runs
-from vbmle.report.charts import Chart, chosen
-from vbmle.report.statistics import Interval
-from vbmle.report.words import capital, count, interval, join, listed, named, short
-from vbmle.report.world_runs import WorldRuns
+from vbmle.report import charts, leaders, runs, significance, statistics
+from vbmle.report.charts import Chart
+from vbmle.report.runs import WorldRuns
+from vbmle.report.words import capital, count, listed, named, several, short, some
 
-SOME = 4
-"""Worlds up to which each has its own number in a sentence."""
+TOO_FEW = f"Fewer than {statistics.FEWEST} trials are too few to compare."
+
+SHOWN = 4
+"""Agents whose numbers a sentence gives."""
 
 
 def answer(chart: Chart, worlds: Sequence[WorldRuns], parameter: str | None = None) -> str:
-    """One sentence for a chart of these worlds; "" where it has nothing to say."""
+    """One or two sentences for a chart of these worlds; "" where it has nothing to say."""
     makers: dict[str, Callable[[Sequence[WorldRuns]], str]] = {
         "regret": regret,
         "improvement": improvement,
         "distance": distance,
         "mle_error": mle_error,
         "cost": cost,
-        "tuned": tuned,
     }
     if chart.kind == "parameter":
         return along(worlds, parameter)
@@ -33,204 +34,153 @@ def answer(chart: Chart, worlds: Sequence[WorldRuns], parameter: str | None = No
 
 
 def regret(worlds: Sequence[WorldRuns]) -> str:
-    """The first agent against its rival, world by world; where cards of their own compare them, who loses least."""
-    if all(world.sequential for world in worlds):
-        return _least(worlds)
-    first, other = next(iter(worlds[0].agents)), summary.rival(worlds)
-    if other is None:
-        found = {world.label: statistics.mean_interval(world.agents[first].final) for world in worlds}
-        parts = [f"{interval(loss)} in {named(label)}" for label, loss in list(found.items())[:SOME]]
-        return f"{capital(named(first))} loses {join(parts)}."
-    leads = {
-        world.label: world.lead(first, other)
+    """Who has the lowest mean regret, and how the reference, where there is one, compares with the others."""
+    told = [lowest(worlds), against_rivals(worlds)]
+    return " ".join(line for line in told if line)
+
+
+def lowest(worlds: Sequence[WorldRuns]) -> str:
+    """In which worlds each leader has the lowest mean regret."""
+    led: dict[str, list[str]] = {}
+    for world in worlds:
+        best = [place.agent for place in leaders.places(world).values() if place.leads]
+        if len(best) == 1 and len(leaders.places(world)) > 1:
+            led.setdefault(best[0], []).append(world.label)
+    if not led:
+        return ""
+    parts = [
+        f"{named(agent)} in {some(list(dict.fromkeys(where)), 'world')}"
+        for agent, where in sorted(led.items(), key=lambda entry: -len(entry[1]))
+    ]
+    rest = f"; {len(parts) - SHOWN} more agents lead elsewhere" if len(parts) > SHOWN else ""
+    return f"Lowest mean regret: {'; '.join(parts[:SHOWN])}{rest}."
+
+
+def against_rivals(worlds: Sequence[WorldRuns]) -> str:
+    """How many of its comparisons are decided, and which way."""
+    reference = worlds[0].reference
+    found = [
+        significance.difference(world, reference, other)
         for world in worlds
-        if {first, other} <= set(world.agents) and len(world.shared(first, other))
-    }
-    if len(leads) > SOME:
-        return _counted(leads, first, other)
-    parts = [f"{_lead(found)} in {named(label)}" for label, found in leads.items()]
-    return f"Against {named(other)}, {named(first)} loses {'; '.join(parts)}." if parts else ""
-
-
-def _least(worlds: Sequence[WorldRuns]) -> str:
-    """Who has the least mean regret in each world."""
-    best = [(world, place) for world in worlds for place in leaders.places(world).values() if place.leads]
-    who = list(dict.fromkeys(place.agent for _, place in best))
-    if len(who) == 1:
-        parts = [f"{interval(place.mean)} in {named(world.label)}" for world, place in best]
-        return f"{capital(named(who[0]))} has the least mean regret: {'; '.join(parts)}."
-    parts = [f"{named(place.agent)} in {named(world.label)}, {interval(place.mean)}" for world, place in best]
-    return f"The least mean regret has {'; '.join(parts)}." if parts else ""
-
-
-def _lead(found: Interval) -> str:
-    """A difference in words: how much less or more, and where it may be chance."""
-    if found.value == 0.0:
-        return "the same"
-    size = Interval(abs(found.value), *sorted((found.low, found.high)))
-    if found.value < 0.0:
-        size = Interval(-found.value, -found.high, -found.low)
-    sure = "" if found.excludes_zero else ", which may be chance,"
-    return f"{interval(size)} {'less' if found.value < 0.0 else 'more'}{sure}"
-
-
-def _counted(leads: dict[str, Interval], first: str, other: str) -> str:
-    less = {label: found for label, found in leads.items() if found.high < 0.0}
-    more = {label: found for label, found in leads.items() if found.low > 0.0}
-    parts = []
-    for word, found in (("less", less), ("more", more)):
-        if found:
-            most = max(found, key=lambda label: abs(found[label].value))
-            parts.append(f"{word} in {len(found)}, most in {named(most)} ({_lead(found[most])})")
-    told = "; ".join(parts) if parts else "neither less nor more in any"
-    return f"Of {count(len(leads), 'world')}, {named(first)} surely loses {told} against {named(other)}."
+        for other in world.contenders
+        if other != reference and world.has(reference, other)
+    ]
+    ends = Counter(one.outcome for one in found if one is not None)
+    if not ends.total():
+        return ""
+    if ends["too few"] == ends.total():
+        return TOO_FEW
+    decided = ends["better"] + ends["worse"]
+    if not decided:
+        return f"Its rivals cannot be told from {named(reference)}."
+    told = f"Against its rivals {named(reference)} is significantly better in {ends['better']} of "
+    told += f"{count(ends.total(), 'comparison')} and significantly worse in {ends['worse']}"
+    unsettled = ends.total() - decided
+    return f"{told}; {unsettled} cannot be told." if unsettled else f"{told}."
 
 
 def improvement(worlds: Sequence[WorldRuns]) -> str:
-    """How many of the others the first agent beats more often than not."""
-    agents = charts_across.agents_of(worlds)
-    first, found = agents[0], {}
-    for other in agents[1:]:
-        both = [w for w in worlds if {first, other} <= set(w.agents) and len(w.shared(first, other))]
-        if both and other not in both[0].references:
-            found[other] = charts_across.likelier(both, first, other)
-    above = [other for other in found if found[other].low > 0.5]
-    below = [other for other in found if found[other].high < 0.5]
+    """How many of the others the reference beats more often than not."""
+    found = {other: p for other, p, both in charts.rivals(worlds) if other in both[0].contenders}
     if not found:
         return ""
-    told = f"{named(first)} is surely likelier than not to lose less than {len(above)} of {len(found)} others"
+    if not any(p.known for p in found.values()):
+        return TOO_FEW
+    above = [other for other, p in found.items() if p.low > 0.5]
+    below = [other for other, p in found.items() if p.high < 0.5]
+    told = f"{named(worlds[0].reference)} probably beats {len(above)} of {count(len(found), 'rival')}."
     if below:
-        worst = min(below, key=lambda other: found[other].value)
-        lost = listed(below) if len(below) <= SOME else f"{len(below)} others"
-        return (
-            f"{told}, and less likely than {lost} (least against {named(worst)}: {interval(found[worst])})."
-        )
-    nearest = min(found, key=lambda other: found[other].value)
-    return f"{told}; the hardest to beat is {named(nearest)}, with probability {interval(found[nearest])}."
+        verb = "beats" if len(below) == 1 else "beat"
+        told += f" {capital(some(below, 'rival'))} probably {verb} it."
+    return capital(told)
 
 
 def along(worlds: Sequence[WorldRuns], parameter: str | None) -> str:
-    """The first agent's regret at both ends of the parameter, and its exponent where there is one."""
-    sweeps = world_runs.sweeps(worlds, parameter)
-    if not sweeps:
+    """The reference's regret at both ends of the parameter, and its exponent where there is one."""
+    sweeps = runs.sweeps(worlds, parameter)
+    reference = worlds[0].reference if worlds else ""
+    if not sweeps or not reference:
         return ""
     sweep = sweeps[0]
-    first = next(iter(sweep.worlds[0].agents))
-    here = [
-        (v, w.agents[first].final)
-        for v, w in zip(sweep.values, sweep.worlds, strict=True)
-        if first in w.agents
-    ]
-    low, high = (statistics.mean_interval(lost) for _, lost in (here[0], here[-1]))
-    exponent = comparisons.trend(np.array([value for value, _ in here]), [lost for _, lost in here])
-    grows = "" if np.isnan(exponent.value) else f", as its power {interval(exponent)}"
+    pairs = zip(sweep.values, sweep.worlds, strict=True)
+    here = [(value, world.agents[reference].final) for value, world in pairs if reference in world.agents]
+    if len(here) < 2:
+        return ""
+    (start, low), (end, high) = ((value, float(lost.mean())) for value, lost in (here[0], here[-1]))
+    exponent = statistics.trend(np.array([value for value, _ in here]), [lost for _, lost in here])
+    grows = f", about as {sweep.parameter}^{short(exponent.value)}" if exponent.known else ""
+    verb = "rises" if high > low else "falls" if high < low else "stays"
     return (
-        f"From {sweep.parameter} = {here[0][0]:g} to {here[-1][0]:g} the mean regret of {named(first)} goes from "
-        f"{interval(low)} to {interval(high)}{grows}."
+        f"The mean regret of {named(reference)} {verb} from {short(low)} at {sweep.parameter} = {start:g} to "
+        f"{short(high)} at {end:g}{grows}."
     )
 
 
 def distance(worlds: Sequence[WorldRuns]) -> str:
     """How far each estimate is from the truth in the end."""
-    return _ends(worlds, "distance", "the squared distance to the truth")
+    return _ends(worlds, "distance", "mean squared distance to the truth")
 
 
 def mle_error(worlds: Sequence[WorldRuns]) -> str:
     """How large the error of the maximum likelihood estimate is in the end."""
-    return _ends(worlds, "mle_error", "the squared error in the norm of A_t")
+    return _ends(worlds, "mle_error", "mean squared error in the norm of A_t")
 
 
 def _ends(worlds: Sequence[WorldRuns], column: str, what: str) -> str:
-    world = next((w for w in worlds if any(column in runs.columns for runs in w.agents.values())), None)
+    world = next((w for w in worlds if any(column in found.columns for found in w.agents.values())), None)
     if world is None:
         return ""
-    found = {
-        agent: statistics.mean_interval(runs.columns[column][:, -1])
-        for agent, runs in world.agents.items()
-        if column in runs.columns
-    }
-    shown = list(found)[:SOME]
-    parts = [f"{interval(found[agent])} for {named(agent)}" for agent in shown]
-    return f"After {world.horizon} steps in {named(world.label)}, {what} is {join(parts)}."
+    found = {a: r.columns[column][:, -1].mean() for a, r in world.agents.items() if column in r.columns}
+    parts = [f"{named(agent)} {short(float(value))}" for agent, value in list(found.items())[:SHOWN]]
+    return f"After {world.horizon} steps in {named(world.label)}, {what}: {', '.join(parts)}."
 
 
 def cost(worlds: Sequence[WorldRuns]) -> str:
-    """The cheapest and the dearest world for the first agent."""
-    first = next(iter(worlds[0].agents))
-    here = [world for world in worlds if first in world.agents]
-    here.sort(key=lambda world: float(world.agents[first].seconds_per_step.mean()))
-    ends = [f"{_milliseconds(world, first)} ms in {named(world.label)}" for world in (here[0], here[-1])]
-    return f"A step of {named(first)} takes from {ends[0]} to {ends[1]}."
-
-
-def _milliseconds(world: WorldRuns, agent: str) -> str:
-    return interval(statistics.mean_interval(1e3 * world.agents[agent].seconds_per_step))
-
-
-def beside_the_paper(worlds: Sequence[WorldRuns]) -> str:
-    """Time per step of the first agent beside the published one."""
-    first, parts = next(iter(worlds[0].agents)), []
-    for world in worlds:
-        printed = published.of_world(world.experiment, world.label).get(first)
-        if printed and printed.seconds_per_step and first in world.agents:
-            parts.append(
-                f"{_milliseconds(world, first)} ms in {world.label} where the paper prints {printed.seconds_per_step} s"
-            )
-    return (
-        f"A step of {first} takes {join(parts)}; the paper used other hardware and software." if parts else ""
-    )
+    """The cheapest and the dearest step: of the reference, or of all agents where there is none."""
+    reference = worlds[0].reference
+    taken = [
+        (float(found.seconds_per_step.mean()), agent, world.label)
+        for world in worlds
+        for agent, found in world.agents.items()
+        if agent == reference or not reference
+    ]
+    if not taken:
+        return ""
+    ends = [
+        f"{short(1e3 * seconds)} ms ({'' if reference else f'{named(agent)}, '}{label})"
+        for seconds, agent, label in (min(taken), max(taken))
+    ]
+    return f"A step{f' of {named(reference)}' if reference else ''} takes from {ends[0]} to {ends[1]}."
 
 
 def tails(worlds: Sequence[WorldRuns]) -> str:
-    """How few trials make the mean of the first agent."""
-    first = next(iter(worlds[0].agents))
-    lost = np.concatenate([world.agents[first].final for world in worlds if first in world.agents])
-    nothing = int((lost < comparisons.SAME_REGRET).sum())
+    """How few trials make the mean of the reference."""
+    reference = worlds[0].reference
+    here = [world.agents[reference].final for world in worlds if reference in world.agents]
+    if not here:
+        return ""
+    lost = np.concatenate(here)
+    nothing = int((lost < statistics.SAME_REGRET).sum())
     most = next((n for n in range(1, len(lost) + 1) if statistics.share_of_largest(lost, n) >= 0.9), 0)
-    few = f", and {count(most, 'trial')} made 90% of its loss" if 0 < most < len(lost) // 2 else ""
-    return f"{named(first)} lost nothing in {nothing} of {len(lost)} trials{few}."
+    verb = "accounts" if most == 1 else "account"
+    few = f"; {count(most, 'trial')} {verb} for 90% of the total" if 0 < most < len(lost) // 2 else ""
+    return f"{named(reference)} had no regret in {nothing} of {count(len(lost), 'trial')}{few}."
 
 
 def ranking(worlds: Sequence[WorldRuns], agents: Sequence[str]) -> str:
-    """Which of some agents of equal standing is among the best in how many worlds, and what the worst costs."""
-    here = [replace(world, agents=shown) for world in worlds if len(shown := chosen(world, agents)) > 1]
+    """Which of some agents leads where, and which are significantly worse than the leader."""
+    here = [
+        replace(world, agents=shown) for world in worlds if len(shown := charts.chosen(world, agents)) > 1
+    ]
     if not here:
         return ""
-    wins = {agent: sum(agent in leaders.among_the_best(world) for world in here) for agent in agents}
-    order = sorted((agent for agent in agents if wins[agent]), key=lambda agent: -wins[agent])
-    told = join([f"{named(agent)} in {wins[agent]}" for agent in order[:SOME]])
-    lagging = [
-        (place.behind.value / world.scale, world.label, place)
-        for world in here
-        for place in leaders.places(world).values()
-        if place.sure
-    ]
-    if not lagging:
-        return (
-            f"Nobody surely loses more than another; among the best of {count(len(here), 'world')}: {told}."
-        )
-    _, label, worst = max(lagging, key=lambda entry: entry[0])
-    return (
-        f"Among the best of {count(len(here), 'world')}: {told}; the costliest choice is {named(worst.agent)} in "
-        f"{named(label)}, which loses {interval(worst.behind)} more than {named(worst.leader)}."
-    )
-
-
-def tuned(worlds: Sequence[WorldRuns]) -> str:
-    """What tuning gains the first agent, in how many worlds."""
-    from vbmle.experiments.suites.compare import REFERENCE, SUFFIX
-
-    gains = {
-        world.label: world.lead(REFERENCE + SUFFIX, REFERENCE)
-        for world in worlds
-        if {REFERENCE, REFERENCE + SUFFIX} <= set(world.agents)
-    }
-    if not gains:
-        return ""
-    sure = [label for label, found in gains.items() if found.high < 0.0]
-    most = min(gains, key=lambda label: gains[label].value)
-    return (
-        f"Tuning surely helps {REFERENCE} in {len(sure)} of {count(len(gains), 'world')}; most in {named(most)}, where "
-        f"the tuned one loses {_lead(gains[most])} ({short(abs(gains[most].value))} of "
-        f"{short(float(next(w for w in worlds if w.label == most).agents[REFERENCE].final.mean()))})."
-    )
+    placed = [place for world in here for place in leaders.places(world).values()]
+    behind = list(dict.fromkeys(place.agent for place in placed if place.clear))
+    trials = [len(found.trials) for world in here for found in world.agents.values()]
+    if max(trials) < statistics.FEWEST:
+        told = f"With {several(trials)} trials there are too few to compare."
+    elif behind:
+        told = f"Significantly worse than the leader somewhere: {listed(behind)}."
+    else:
+        told = "None is significantly worse than the leader anywhere."
+    return " ".join(part for part in (lowest(here), told) if part)

@@ -1,23 +1,26 @@
-"""Figures as data: what is drawn on paper (figures.py) and on the page (page.js) comes from here.
+"""Figures as data: what is drawn on paper (figures.py) and on the page (figures.js) comes from here.
 
-This module has the charts with a panel for each world: regret against the step and trial by trial, distance to the
-truth, error of the maximum likelihood estimate. Those across worlds are in charts_across.py.
+First the charts with a panel for each world: regret against the step and trial by trial, distance to the
+truth, error of the
+most likely estimate. Then those across worlds: along a parameter, profiles, who beats whom, and cost.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from vbmle.common.validation import Floats, Ints
 from vbmle.experiments.spec import folder_name
-from vbmle.report import statistics
-from vbmle.report.comparisons import SAME_REGRET
+from vbmle.report import runs as arranged
+from vbmle.report import significance, statistics
+from vbmle.report.runs import Runs, Sweep, WorldRuns
+from vbmle.report.statistics import SAME_REGRET, Interval
 from vbmle.report.tables import text
-from vbmle.report.world_runs import Runs, WorldRuns
+from vbmle.report.words import count, listed
 from vbmle.theory import bounds
 
 POINTS = 120
@@ -32,13 +35,23 @@ DOTS = (
     "A dot is one trial, a bar the mean; the same height within a row is the same world with the same luck."
 )
 REGRET = (
-    "Regret is what was lost against the best policy, in units of reward; all agents meet the same worlds with the "
-    "same luck."
+    "Regret adds up, step by step, how much less the policy in force is worth than the best one "
+    "from the state at hand, in "
+    "units of reward; all agents meet the same worlds with the same luck."
 )
 """What every caption of regret says."""
 
 APART = 30.0
-"""Regret gets a logarithmic axis where the worst agent loses this many times what the middle one does."""
+"""Regret gets a logarithmic axis where the worst agent has this many times the regret of the middle one."""
+
+TAUS = np.geomspace(1e-4, 2.0, 50)
+WIDE_AXIS = 8.0
+"""An axis whose values span more than this factor is logarithmic."""
+
+WIDE_REGRET = 30.0
+"""The same for regret, whose differences near 0 matter less."""
+
+SIZES = {"states": "states S", "actions": "actions A", "dimension": "dimension d"}
 
 DELTA, RIDGE = 0.1, 1.0
 """The paper's, for its bound."""
@@ -63,8 +76,15 @@ class Series:
     """The world that each point belongs to, where points belong to worlds."""
     parts: Mapping[str, Floats] | None = None
     """By world: what `y` (or `x`, in a forest) is the mean of, where it is a mean over worlds."""
-    sure: Floats | None = None
-    """In a matrix: 1 where the difference to the best is sure."""
+    decided: Floats | None = None
+    """In a matrix: 1 where the agent is the best, or significantly worse."""
+    shown: Sequence[str] = ()
+    """In a matrix: what stands in each cell."""
+
+    def values(self) -> dict[str, Floats]:
+        """What it has beside `x`, by name: what the page and the CSV file hold of it."""
+        given = {name: getattr(self, name) for name in ("y", "low", "high", "median", "decided")}
+        return {name: values for name, values in given.items() if values is not None}
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +93,7 @@ class Panel:
 
     form : "lines" (with bands), "points" (joined, with error bars), "strip" (a row of dots per agent, x is what each
     lost, y its trial), "forest" (a row per agent: an estimate with its interval), "scatter" (dots alone) or "matrix" (a
-    row per agent, a column per world: the loss relative to the best).
+    row per agent, a column per world: regret relative to the best).
     """
 
     form: str
@@ -180,7 +200,7 @@ def regret(worlds: Sequence[WorldRuns], name: str, agents: Sequence[str] = ()) -
 
 
 def trials(worlds: Sequence[WorldRuns], name: str) -> Chart | None:
-    """What each trial lost in the end: the reason why means and medians differ."""
+    """The regret of each trial in the end: the reason why means and medians differ."""
     panels = [
         Panel(
             "strip",
@@ -196,12 +216,12 @@ def trials(worlds: Sequence[WorldRuns], name: str) -> Chart | None:
         )
         for world in worlds
     ]
-    caption = f"What each trial lost in the end. {DOTS} {REGRET} {sizes(worlds)}."
+    caption = f"The regret of each trial in the end. {DOTS} {REGRET} {sizes(worlds)}."
     return Chart(stem(name, "trials"), "trials", "Trial by trial", "", caption, panels) if panels else None
 
 
 def strip_name(agent: str, runs: Runs) -> str:
-    """The agent, and how often it lost nothing: dots at 0 lie on top of each other."""
+    """The agent, and how often it had no regret: dots at 0 lie on top of each other."""
     return f"{agent}, {int((runs.final < SAME_REGRET).sum())} of {len(runs.final)} at 0"
 
 
@@ -288,3 +308,219 @@ def _bounded(world: WorldRuns, series: Sequence[Series]) -> tuple[str, list[Seri
         f"trials), is {times} times as large as what was measured at t = {world.horizon}."
     )
     return told, [Series("", "the paper's bound β_t", steps, limit)]
+
+
+# Across worlds
+
+
+def agents_of(worlds: Sequence[WorldRuns]) -> list[str]:
+    """Every agent with a record, in order of appearance."""
+    return list(dict.fromkeys(agent for world in worlds for agent in world.agents))
+
+
+def _axis(values: Sequence[float] | Floats, factor: float) -> str:
+    low, high = float(np.min(values)), float(np.max(values))
+    return "log" if low > 0.0 and high > factor * low else "linear"
+
+
+def _points(agent: str, x: Sequence[float], samples: Sequence[Floats], worlds: Sequence[str]) -> Series:
+    """Means with their intervals, and medians: a point for each world."""
+    intervals = [statistics.mean_interval(values) for values in samples]
+    low, high = np.array([i.low for i in intervals]), np.array([i.high for i in intervals])
+    means, medians = np.array([i.value for i in intervals]), np.array([np.median(v) for v in samples])
+    return Series(agent, agent, np.array(x, dtype=float), means, low, high, medians, worlds=worlds)
+
+
+def along(sweep: Sweep, name: str) -> Chart:
+    """Regret in the end against the parameter that was varied."""
+    parameter, series = sweep.parameter, []
+    for agent in agents_of(sweep.worlds):
+        here = [(v, w) for v, w in zip(sweep.values, sweep.worlds, strict=True) if agent in w.agents]
+        lost = [world.agents[agent].final for _, world in here]
+        series.append(_points(agent, [v for v, _ in here], lost, [w.label for _, w in here]))
+    heights = np.concatenate([line.y for line in series])
+    scale = "symlog" if np.max(heights) > WIDE_REGRET * max(np.min(heights), 1e-12) else "linear"
+    horizon = sweep.worlds[0].horizon
+    panel = Panel(
+        "points",
+        "",
+        parameter,
+        f"regret at t = {horizon}",
+        series,
+        _axis(sweep.values, WIDE_AXIS),
+        scale,
+    )
+    fixed = ", ".join(f"{key} = {value}" for key, value in sweep.fixed.items())
+    note = f"Regret after {horizon} steps against {parameter}{f', at {fixed}' if fixed else ''}."
+    few = len(series) <= CROWD
+    caption = (
+        f"{note} Bars are 95% bootstrap intervals of the mean over {count(sweep.worlds[0].planned, 'trial')}"
+        f"{'; the thin line joins the medians' if few else ''}. {REGRET}"
+    )
+    title = f"Regret against {parameter}"
+    return Chart(stem(name, "against", parameter, *_apart(sweep)), "parameter", title, note, caption, [panel])
+
+
+def _apart(sweep: Sweep) -> list[str]:
+    """What tells the files of two sweeps over the same parameter apart."""
+    made = sweep.worlds[0].choice
+    return [made.name if made else "", *(f"{key}={value}" for key, value in sweep.fixed.items())]
+
+
+# Across all worlds
+
+
+def profile(worlds: Sequence[WorldRuns], name: str) -> Chart | None:
+    """The share of runs whose regret is at most tau times the world's scale."""
+    series = []
+    for agent in agents_of(worlds):
+        if all(agent in world.agents for world in worlds):
+            lost = [world.agents[agent].final for world in worlds]
+            scales = [world.scale for world in worlds]
+            share, low, high = statistics.profile(lost, scales, TAUS)
+            parts = {
+                world.label: statistics.share_kept(values, scale, TAUS)
+                for world, values, scale in zip(worlds, lost, scales, strict=True)
+            }
+            series.append(Series(agent, agent, TAUS, share, low, high, parts=parts))
+    if not series:
+        return None
+    with_chance = all(world.chance for world in worlds)
+    by = f"the mean regret of {'the random policy' if with_chance else 'the worst agent'} there"
+    panel = Panel(
+        "lines", "", "τ: regret as a share of the world's scale", "share of runs ≤ τ", series, "log"
+    )
+    note = f"Over {listed([world.label for world in worlds])}."
+    caption = (
+        f"Performance profiles: the share of runs whose regret is at most τ times {by}; higher is better. {note} "
+        f"Worlds weigh the same; bands are 95% intervals."
+    )
+    return Chart(stem(name, "profile"), "profile", "Performance profiles", note, caption, [panel])
+
+
+def improvement(worlds: Sequence[WorldRuns], name: str) -> Chart | None:
+    """How likely the reference is to have lower regret than each other agent, over all worlds that have both."""
+    reference, rows = worlds[0].reference, []
+    for other, found, both in rivals(worlds):
+        parts = {w.label: np.array([significance.share_of_wins(w, reference, other)]) for w in both}
+        rows.append(row(other, f"than {other}", found, parts=parts))
+    if not rows:
+        return None
+    title = f"P({reference} has lower regret)"
+    panel = Panel("forest", "", f"probability that {reference} has lower regret", "", rows, mark=0.5)
+    note = f"Worlds of equal weight: {listed([world.label for world in worlds])}."
+    caption = (
+        f"The probability that {reference} has lower regret than each other agent in the same "
+        "world with the same luck, "
+        f"with 95% intervals; 0.5 is a coin toss, and a tie counts half. {note}"
+    )
+    return Chart(stem(name, "improvement"), "improvement", title, note, caption, [panel])
+
+
+def rivals(worlds: Sequence[WorldRuns]) -> list[tuple[str, Interval, list[WorldRuns]]]:
+    """Every other agent, how likely the reference is to have lower regret, and the worlds that have both."""
+    found, reference = [], worlds[0].reference if worlds else ""
+    for other in agents_of(worlds) if reference else ():
+        both = [world for world in worlds if world.has(reference, other)]
+        if other != reference and both:
+            found.append((other, significance.probability(both, reference, other), both))
+    return found
+
+
+def row(
+    agent: str,
+    name: str,
+    found: Interval,
+    world: str = "",
+    faint: bool = False,
+    parts: Mapping[str, Floats] | None = None,
+) -> Series:
+    """A row of a forest: an estimate with its interval."""
+    place, low, high = (np.array([end]) for end in (found.value, found.low, found.high))
+    worlds = [world] if world else []
+    return Series(agent, name, place, np.zeros(1), low, high, faint=faint, worlds=worlds, parts=parts)
+
+
+# Cost
+
+
+def cost(worlds: Sequence[WorldRuns], name: str) -> Chart | None:
+    """Seconds per step against S, A and d, each where the other two stand still; otherwise against all together."""
+    panels = []
+    for key, label in SIZES.items():
+        series: list[Series] = []
+        for group in _standing_still(worlds, key, apart=True) or _standing_still(worlds, key):
+            series += _cost_lines(group, [float(world.facts[key]) for world in group])
+        if series:
+            panels.append(_cost_panel(label, series))
+    if not panels:
+        numbers = [float(w.facts["states"] ** 2 * w.facts["actions"] * w.facts["dimension"]) for w in worlds]
+        if len(set(numbers)) < 2:
+            return None
+        order = np.argsort(numbers, kind="stable")
+        lines = _cost_lines([worlds[n] for n in order], [numbers[n] for n in order])
+        panels = [_cost_panel("size of the features, S·A·S·d", lines)]
+    note = "Both axes are logarithmic; timings are of this machine and of whatever else it was doing."
+    caption = f"Seconds per step of each agent, mean over the trials with its 95% interval. {note}"
+    return Chart(stem(name, "cost"), "cost", "Seconds per step against size", note, caption, panels)
+
+
+def _standing_still(worlds: Sequence[WorldRuns], key: str, apart: bool = False) -> list[list[WorldRuns]]:
+    """Worlds that differ in one size only, by increasing size; `apart`: those of one experiment alone.
+
+    Experiments that vary one size each share a world, which was timed in each of them: one line has it once.
+    """
+    groups: dict[str, list[WorldRuns]] = {}
+    for world in worlds:
+        kind = world.choice.name if world.choice else ""
+        rest = (world.experiment if apart else "") + text(kind)
+        rest += "".join(f" {world.facts[other]}" for other in SIZES if other != key)
+        groups.setdefault(rest, []).append(world)
+    ordered = [sorted(group, key=lambda world: int(world.facts[key])) for group in groups.values()]
+    return [group for group in ordered if group[0].facts[key] != group[-1].facts[key]]
+
+
+def _cost_lines(worlds: Sequence[WorldRuns], sizes: Sequence[float]) -> list[Series]:
+    lines = []
+    for agent in agents_of(worlds):
+        here: list[tuple[float, Runs]] = [
+            (size, world.agents[agent])
+            for size, world in zip(sizes, worlds, strict=True)
+            if agent in world.agents
+        ]
+        labels = [world.label for world in worlds if agent in world.agents]
+        taken = [runs.seconds_per_step for _, runs in here]
+        lines.append(_points(agent, [size for size, _ in here], taken, labels))
+    return lines
+
+
+def _cost_panel(label: str, series: Sequence[Series]) -> Panel:
+    return Panel(
+        "points",
+        "",
+        label,
+        "seconds per step",
+        series,
+        "log",
+        "log",
+    )
+
+
+def build(worlds: Sequence[WorldRuns], kinds: Sequence[str], name: str, parameter: str | None) -> list[Chart]:
+    """All charts of a section, in the order of `kinds`; `name` begins the names of their files."""
+    makers: dict[str, Callable[[Sequence[WorldRuns], str], Chart | None]] = {
+        "regret": regret,
+        "trials": trials,
+        "distance": distance,
+        "mle_error": mle_error,
+        "profile": profile,
+        "improvement": improvement,
+        "cost": cost,
+    }
+    found: list[Chart | None] = []
+    for kind in kinds:
+        if kind == "parameter":
+            found += [along(sweep, name) for sweep in arranged.sweeps(worlds, parameter)]
+        elif worlds:
+            found.append(makers[kind](worlds, name))
+    return [chart for chart in found if chart is not None]

@@ -1,8 +1,10 @@
-"""Whether exploration pays: the first agent against the one that does not explore, world by world.
+"""Whether exploring pays: an agent that explores against one that is marked as not exploring, world by world.
 
-A gain is what the first agent loses less, as a share of what the other loses. It pays where the interval of the gain
-excludes 0; nothing shows a need for it where the interval excludes a gain of WORTH; elsewhere the trials are too few to
-tell, however weak or strong they look.
+It pays where the explorer is significantly better; it gains next to nothing where the interval excludes a
+gain of WORTH;
+elsewhere the trials cannot tell, however weak or strong they look. Which agents explore is said by their
+class or by the
+spec (`role`), and which explorer is meant by the spec's `reference`: without one nothing is said.
 """
 
 from __future__ import annotations
@@ -12,125 +14,129 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vbmle.report.cards import Card
-from vbmle.report.charts import REGRET, Chart, Panel, Series
-from vbmle.report.comparisons import SAME_REGRET
-from vbmle.report.statistics import Interval
-from vbmle.report.words import capital, count, join, listed, named, percent
-from vbmle.report.world_runs import WorldRuns
-
-PLAIN = "maximum likelihood"
-"""The agent that does not explore."""
+from vbmle.report import significance
+from vbmle.report.answers import TOO_FEW
+from vbmle.report.charts import REGRET, Chart, Panel, row
+from vbmle.report.runs import WorldRuns
+from vbmle.report.sections import Card
+from vbmle.report.significance import Difference
+from vbmle.report.statistics import SAME_REGRET, Interval
+from vbmle.report.words import count, join, named, some
 
 WORTH = 0.1
-"""A gain is worth having from this share of what is lost without it."""
-
-FEW = 3
-"""Worlds up to which each is named."""
+"""A gain is worth having from this share of the regret without it."""
 
 
 @dataclass(frozen=True)
 class Gain:
-    """Of the first agent over the one that does not explore, in one world."""
+    """An explorer beside an agent that does not explore, in one world."""
 
     world: str
-    agent: str
-    found: Interval
-    """As a share of what the other loses."""
-    trials: int
+    found: Difference
+
+    @property
+    def share(self) -> Interval:
+        """As a share of the other's regret: below 0 exploring helps."""
+        return self.found.share
 
     @property
     def pays(self) -> bool:
-        return self.found.low > 0.0
+        return self.found.outcome == "better"
+
+    @property
+    def costs(self) -> bool:
+        return self.found.outcome == "worse"
 
     @property
     def needless(self) -> bool:
         """Whether a gain worth having is excluded."""
-        return not self.pays and self.found.high < WORTH
+        return not self.pays and self.share.low > -WORTH
 
 
 def gains(worlds: Sequence[WorldRuns]) -> list[Gain]:
-    """Of all worlds where both ran two trials at least, and the one that does not explore lost something."""
+    """Of all worlds where both ran, and the one that does not explore had some regret."""
     found = []
-    first = next((label for world in worlds for label in world.agents if label != PLAIN), "")
     for world in worlds:
-        if not {first, PLAIN} <= set(world.agents) or len(world.shared(first, PLAIN)) < 2:
-            continue
-        lost = float(world.paired(PLAIN, first)[0].mean())
-        if lost > SAME_REGRET:
-            gain = world.lead(PLAIN, first)
-            share = Interval(gain.value / lost, gain.low / lost, gain.high / lost)
-            found.append(Gain(world.label, first, share, len(world.shared(first, PLAIN))))
+        greedy = [label for label in world.agents if world.role(label) == "greedy"]
+        explorers = [label for label in world.agents if world.role(label) == "explorer"]
+        if world.role(world.reference) == "explorer":
+            explorers = [world.reference]
+        for one in explorers if world.reference else ():
+            for other in greedy if world.reference in explorers else [world.reference]:
+                gap = significance.difference(world, one, other)
+                if gap is not None and gap.against_mean > SAME_REGRET:
+                    found.append(Gain(world.label, gap))
     return found
 
 
-def short(worlds: Sequence[WorldRuns]) -> str:
-    """For the first screen; "" where there is nothing to compare."""
-    found = gains(worlds)
-    if not found:
-        return ""
-    pays, needless = sum(gain.pays for gain in found), sum(gain.needless for gain in found)
-    parts = [f"surely pays in {pays} of {count(len(found), 'world')}"]
-    if needless:
-        parts.append(f"surely gains less than {WORTH:.0%} in {needless}")
-    if len(found) - pays - needless:
-        parts.append(f"is undecided in {len(found) - pays - needless}")
-    return f"Exploration {join(parts)}."
-
-
 def sentence(found: Sequence[Gain]) -> str:
-    """The same with its evidence."""
-    pays = [gain for gain in found if gain.pays]
-    needless = [gain for gain in found if gain.needless]
-    others = [gain for gain in found if not gain.pays and not gain.needless]
-    parts = []
-    if pays:
-        most = max(pays, key=lambda gain: gain.found.value)
-        parts.append(
-            f"in {_where(pays)} {named(most.agent)} surely loses less than {PLAIN}, most in {named(most.world)}: "
-            f"{percent(most.found)} less"
-        )
-    if needless:
-        most = max(needless, key=lambda gain: gain.found.high)
-        parts.append(
-            f"nothing shows a need for exploration in {_where(needless)}, where the intervals exclude a gain of "
-            f"{WORTH:.0%} (the highest reaches {most.found.high:.1%})"
-        )
-    if others:
-        most = max(others, key=lambda gain: gain.found.high)
-        parts.append(
-            f"in {_where(others)} the trials are too few to tell (in {named(most.world)} the gain is "
-            f"{percent(most.found)})"
-        )
-    return f"{capital('; '.join(parts))}."
+    """In how many comparisons exploring pays, costs, or makes no difference worth having; "" where there are none."""
+    known = [gain for gain in found if gain.share.known]
+    if not known:
+        return ""
+    pays, costs = [gain for gain in known if gain.pays], [gain for gain in known if gain.costs]
+    needless = [gain for gain in known if gain.needless and not gain.costs]
+    what = "world" if len({gain.found.agent for gain in known}) == 1 else "comparison"
+    groups = (("pays", pays), ("costs more than it gains", costs), (f"gains at most {WORTH:.0%}", needless))
+    parts = [f"{verb} in {len(some_of)}" for verb, some_of in groups if some_of]
+    told = f"Of {count(len(known), what)}, exploring {join(parts)}" if parts else ""
+    open_ones = len(known) - len(pays) - len(costs) - len(needless)
+    if not open_ones:
+        return f"{told}."
+    if not parts:
+        return "Whether exploring pays, the trials cannot tell."
+    return f"{told}; in {open_ones} the trials cannot tell."
 
 
-def _where(found: Sequence[Gain]) -> str:
-    return (
-        listed(list(dict.fromkeys(gain.world for gain in found)))
-        if len(found) <= FEW
-        else f"{len(found)} worlds"
+def details(found: Sequence[Gain]) -> str:
+    """Where it pays, and where not."""
+    groups = (
+        ("Exploring pays", [gain for gain in found if gain.pays]),
+        ("It costs more than it gains", [gain for gain in found if gain.costs]),
+        (f"A gain of more than {WORTH:.0%} is ruled out", [g for g in found if g.needless and not g.costs]),
+    )
+    return " ".join(
+        f"{head} in {some(list(dict.fromkeys(gain.world for gain in here)), 'world')}."
+        for head, here in groups
+        if here
     )
 
 
 def card(worlds: Sequence[WorldRuns]) -> Card | None:
-    """The question whether exploration pays, where the records speak of it."""
+    """The question whether exploring pays, where the records speak of it."""
     found = gains(worlds)
     if not found:
         return None
-    rows, labels = [], [gain.world for gain in found]
+    labels = [gain.world for gain in found]
+    several = len({gain.found.agent for gain in found}) > 1
+    rows = []
     for gain in found:
-        name = gain.world if labels.count(gain.world) == 1 else f"{gain.world}, {gain.trials} trials"
-        place, low, high = (
-            np.clip([x], -1.0, 1.0) for x in (gain.found.value, gain.found.low, gain.found.high)
+        name = gain.world if labels.count(gain.world) == 1 else f"{gain.world}, {gain.found.trials} trials"
+        shown = Interval(
+            *(float(np.clip(end, -1.0, 1.0)) for end in (gain.share.value, gain.share.low, gain.share.high))
         )
-        rows.append(Series(gain.agent, name, place, np.zeros(1), low, high, worlds=[gain.world]))
-    label = "share of the loss avoided"
-    panel = Panel("forest", "", label, "", rows, mark=WORTH, x_range=(-1.0, 1.0))
-    note = f"Dotted: {WORTH:.0%}, a gain worth having. What lies beyond -1 or 1 is drawn there."
-    caption = (
-        f"How much less {found[0].agent} loses than {PLAIN}, which does not explore, as a share of what the latter "
-        f"loses, with 95% intervals of paired differences. {note} {REGRET}"
+        rows.append(
+            row(gain.found.agent, f"{gain.found.agent}, {name}" if several else name, shown, gain.world)
+        )
+    greedy = found[0].found.against
+    panel = Panel(
+        "forest",
+        "",
+        f"change of regret, as a share of {greedy}'s",
+        "",
+        rows,
+        mark=-WORTH,
+        x_range=(-1.0, 1.0),
     )
-    chart = Chart("exploration", "exploration", "Whether exploration pays", note, caption, [panel])
-    return Card("exploration", "Does exploration pay?", sentence(found), chart)
+    note = (
+        f"Left of 0 exploring helps; dotted: a gain of {WORTH:.0%}. Values outside ±1 are drawn at the edge."
+    )
+    who = "agents that explore" if several else named(found[0].found.agent)
+    caption = (
+        f"Regret of {who} minus that of {greedy}, which does not explore, as a share of the "
+        "latter, with 95% intervals of "
+        f"paired differences. {note} {REGRET}"
+    )
+    chart = Chart("exploration", "exploration", "Whether exploring pays", note, caption, [panel])
+    told = details(found) or ("The trials cannot tell in any world." if sentence(found) else TOO_FEW)
+    return Card("exploration", "Does exploring pay?", told, chart)

@@ -7,12 +7,10 @@ from functools import partial
 from pathlib import Path
 
 from vbmle.report import figures, latex, table_pictures, tables
-from vbmle.report.cards import Table
 from vbmle.report.charts import Chart
 from vbmle.report.drawing import Drawing
-from vbmle.report.page import WORDS
 from vbmle.report.styles import Style
-from vbmle.report.tables import Row
+from vbmle.report.tables import Table
 
 
 def write(
@@ -29,28 +27,28 @@ def write(
         base = folder / "figures" / chart.stem
         if drawing is not None:
             drawing.add(partial(figures.write, chart, folder / "figures", styles))
-        tables.write(numbers(chart), base.with_name(f"{chart.stem}.csv"))
+        tables.write_plain(numbers(chart), base.with_name(f"{chart.stem}.csv"))
         base.with_name(f"{chart.stem}.tex").write_text(latex.figure(chart.stem, chart.caption), "utf-8")
     for table in listed:
         base = folder / "tables" / table.stem
         if drawing is not None:
-            drawing.add(partial(table_pictures.write, table.shown, table.headings, WORDS, base))
+            drawing.add(partial(table_pictures.write, table.shown, base))
         tables.write(table.rows, base.with_name(f"{table.stem}.csv"))
-        content = latex.table(table.shown, table.headings, WORDS, table.caption, table.stem)
-        base.with_name(f"{table.stem}.tex").write_text(content, "utf-8")
+        base.with_name(f"{table.stem}.tex").write_text(latex.table(table), "utf-8")
 
 
-def numbers(chart: Chart) -> list[Row]:
+def numbers(chart: Chart) -> list[dict[str, str | float | None]]:
     """What a chart draws, a row for each point."""
-    rows: list[Row] = []
+    rows: list[dict[str, str | float | None]] = []
     for panel in chart.panels:
         for line in panel.series:
             for n in range(len(line.x)):
-                row: Row = {"panel": panel.title or chart.title, "agent": line.agent, "name": line.name}
-                row |= {"world": line.worlds[n] if line.worlds else panel.world}
-                row |= {"x": float(line.x[n]), "y": float(line.y[n])}
-                for name in ("low", "high", "median", "sure"):
-                    values = getattr(line, name)
-                    row[name] = None if values is None else float(values[n])
+                row: dict[str, str | float | None] = {
+                    "panel": panel.title or chart.title,
+                    "agent": line.agent,
+                }
+                row |= {"name": line.name, "world": line.worlds[n] if line.worlds else panel.world}
+                row |= {"x": float(line.x[n])}
+                row |= {name: float(values[n]) for name, values in line.values().items()}
                 rows.append(row)
     return rows

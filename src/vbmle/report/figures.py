@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from vbmle.report.charts import CROWD, Chart, Panel, Series
-from vbmle.report.styles import GREY, LEVEL_COLORS, LEVELS, Style
+from vbmle.report.styles import GREY, LEVEL_COLORS, LEVELS, Style, Styles
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -46,7 +46,6 @@ LEGENDS = ("lines", "points", "scatter")
 """Forms whose lines are named below the figure, not at their side."""
 
 NOBODY = Style(GREY, "dash", "circle")
-Styles = Mapping[str, Style]
 
 
 def write(chart: Chart, folder: Path, styles: Styles) -> None:
@@ -218,14 +217,15 @@ def _wrapped(label: str, axes: Axes) -> str:
 
 
 def _matrix(axes: Axes, panel: Panel) -> None:
-    """Agents against worlds: the ratio as colour and number, and a dot where the difference is sure."""
+    """Agents against worlds: the ratio as colour and number, filled where that is decided."""
     rows, columns = _sides(panel)
     turned = len(rows) != len(panel.series) or rows is panel.series[0].worlds
     for number, line in enumerate(panel.series):
         for other, ratio in enumerate(line.y):
             if np.isfinite(ratio):
                 at = (number, other) if turned else (other, number)
-                _square(axes, at, float(ratio), line.sure is not None and bool(line.sure[other]))
+                decided = line.decided is None or bool(line.decided[other])
+                _square(axes, at, float(ratio), line.shown[other], decided)
     axes.set_xticks(range(len(columns)), columns, rotation=40, ha="left", fontsize=8)
     axes.xaxis.tick_top()
     axes.set_yticks(range(len(rows)), rows, fontsize=9)
@@ -235,16 +235,15 @@ def _matrix(axes: Axes, panel: Panel) -> None:
     axes.spines[:].set_visible(False)
 
 
-def _square(axes: Axes, at: tuple[int, int], ratio: float, sure: bool) -> None:
+def _square(axes: Axes, at: tuple[int, int], ratio: float, shown: str, decided: bool) -> None:
+    """A cell: a ground of the ratio's colour, or an outline of it."""
     from matplotlib.patches import Rectangle
 
     ground, ink = LEVEL_COLORS[int(np.searchsorted(LEVELS, ratio))]
     column, row = at
-    axes.add_patch(Rectangle((column - 0.48, row - 0.46), 0.96, 0.92, facecolor=ground, edgecolor="none"))
-    shown = f"{ratio:.1f}" if ratio < 9.95 else f"{ratio:.0f}" if ratio < 999.5 else ">999"
-    axes.text(column, row, shown, ha="center", va="center", fontsize=8, color=ink)
-    if sure:
-        axes.plot(column + 0.38, row - 0.3, "o", color=ink, markersize=2.6)
+    corner, color = (column - 0.46, row - 0.44), ground if decided else "none"
+    axes.add_patch(Rectangle(corner, 0.92, 0.88, facecolor=color, edgecolor=ground, linewidth=1.2))
+    axes.text(column, row, shown, ha="center", va="center", fontsize=8, color=ink if decided else "black")
 
 
 def _line(axes: Axes, line: Series, style: Style, among: int) -> None:

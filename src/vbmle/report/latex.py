@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
 
 from vbmle.report import tables
-from vbmle.report.tables import Row
+from vbmle.report.tables import Table
 
 SPECIAL = {
     **{
@@ -48,31 +47,25 @@ def figure(stem: str, caption: str) -> str:
     return "\n".join(lines)
 
 
-def table(
-    rows: Sequence[Row], headings: Mapping[str, str], words: Sequence[str], caption: str, label: str
-) -> str:
-    """A table: an interval stands in brackets behind its estimate. `words` are the columns that are set left."""
-    present = tables.present(headings, rows)
-    columns = [key for key in present if not key.endswith("_interval")]
+def table(found: Table) -> str:
+    """A table: an interval stands in brackets behind its estimate."""
+    columns = tables.present(found.shown)
     lines = [
         r"\begin{table}",
         r"\centering",
-        rf"\caption{{{escape(caption)}}}",
-        rf"\label{{tab:{label}}}",
-        rf"\begin{{tabular}}{{{''.join('l' if key in words else 'r' for key in columns)}}}",
+        rf"\caption{{{escape(found.caption)}}}",
+        rf"\label{{tab:{found.stem}}}",
+        rf"\begin{{tabular}}{{{''.join('l' if column.words else 'r' for column in columns)}}}",
         r"\hline",
-        " & ".join(escape(present[key]) for key in columns) + r" \\",
+        " & ".join(escape(column.heading) for column in columns) + r" \\",
         r"\hline",
-        *(" & ".join(_cell(row, key, present) for key in columns) + r" \\" for row in rows),
+        *(
+            " & ".join(escape(tables.bracketed(getattr(row, column.name))) for column in columns) + r" \\"
+            for row in found.shown
+        ),
         r"\hline",
         r"\end{tabular}",
         r"\end{table}",
         "",
     ]
     return "\n".join(lines)
-
-
-def _cell(row: Row, key: str, present: Mapping[str, str]) -> str:
-    interval = tables.cell(row, f"{key}_interval") if f"{key}_interval" in present else "-"
-    behind = "" if interval == "-" else f" [{escape(interval.replace(' to ', ', '))}]"
-    return escape(tables.cell(row, key)) + behind

@@ -1,4 +1,4 @@
-"""Who loses least in a world, how far behind the others are, and where that is sure."""
+"""Who has the least regret in a world, and how far behind the others are."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from vbmle.experiments import stopping
 from vbmle.experiments.behind import FLOOR
-from vbmle.report import statistics
+from vbmle.report import significance, statistics
+from vbmle.report.runs import WorldRuns
+from vbmle.report.significance import Difference
 from vbmle.report.statistics import Interval
-from vbmle.report.world_runs import WorldRuns
 
 TRIALS_TO_BE_PLACED = 50
 """Trials that an agent is judged by at least, or half of the most that any agent has if that is less."""
@@ -28,18 +28,20 @@ class Place:
     mean: Interval
     ratio: float
     """Its mean regret over the leader's, where no regret counts as less than FLOOR times the world's scale."""
-    behind: Interval
-    """What it lost more than the leader in the same trials; 0 for the leader itself."""
+    below_floor: bool
+    """Whether the leader's regret is less than that, so that the ratio is one to the floor."""
+    behind: Difference | None
+    """Its regret minus the leader's in the same trials; None for the leader itself."""
 
     @property
     def leads(self) -> bool:
-        """Whether nobody lost less, to what counts."""
+        """Whether nobody has lower regret, to what counts."""
         return self.ratio == 1.0
 
     @property
-    def sure(self) -> bool:
-        """Whether it surely lost more than the leader: the interval of the paired difference excludes 0."""
-        return not self.leads and self.behind.low > 0.0
+    def clear(self) -> bool:
+        """Whether it is significantly worse than the leader."""
+        return not self.leads and self.behind is not None and self.behind.outcome == "worse"
 
 
 _PLACES: WeakKeyDictionary[WorldRuns, dict[str, Place]] = WeakKeyDictionary()
@@ -56,26 +58,26 @@ def places(world: WorldRuns) -> dict[str, Place]:
 
 
 def _places(world: WorldRuns) -> dict[str, Place]:
-    playing = {label: runs for label, runs in world.agents.items() if label not in world.references}
+    playing = world.contenders
     if not playing:
         return {}
     most = max(len(runs.trials) for runs in playing.values())
-    agents = {
-        label: runs
-        for label, runs in playing.items()
-        if len(runs.trials) >= min(TRIALS_TO_BE_PLACED, most / 2.0)
-    }
-    means = _means(world, list(agents))
+    fewest = min(TRIALS_TO_BE_PLACED, most / 2.0)
+    means = _means(world, [label for label, runs in playing.items() if len(runs.trials) >= fewest])
     leader = min(means, key=means.__getitem__)
     floor = max(FLOOR * world.scale, np.finfo(float).tiny)
     best = max(means[leader], floor)
-    found = {}
-    for label, runs in agents.items():
-        mean = statistics.mean_interval(runs.final)
-        found[label] = Place(
-            label, leader, mean, max(means[label], floor) / best, _behind(world, label, leader)
+    return {
+        label: Place(
+            agent=label,
+            leader=leader,
+            mean=statistics.mean_interval(playing[label].final),
+            ratio=max(mean, floor) / best,
+            below_floor=means[leader] < floor,
+            behind=None if label == leader else significance.difference(world, label, leader),
         )
-    return found
+        for label, mean in means.items()
+    }
 
 
 def _means(world: WorldRuns, agents: Sequence[str]) -> dict[str, float]:
@@ -87,9 +89,8 @@ def _means(world: WorldRuns, agents: Sequence[str]) -> dict[str, float]:
     longest = max(agents, key=lambda label: len(world.agents[label].trials))
     base, found = float(world.agents[longest].final.mean()), {}
     for label in agents:
-        if len(world.agents[label].trials) == len(world.agents[longest].trials) or not len(
-            world.shared(label, longest)
-        ):
+        alike = len(world.agents[label].trials) == len(world.agents[longest].trials)
+        if alike or not world.has(label, longest):
             found[label] = float(world.agents[label].final.mean())
         else:
             lost, theirs = world.paired(label, longest)
@@ -97,24 +98,8 @@ def _means(world: WorldRuns, agents: Sequence[str]) -> dict[str, float]:
     return found
 
 
-def _behind(world: WorldRuns, agent: str, leader: str) -> Interval:
-    if agent == leader or not len(world.shared(agent, leader)):
-        return Interval(0.0, np.nan, np.nan)
-    lost, least = world.paired(agent, leader)
-    if (
-        world.sequential and len(lost) > 1
-    ):  # as careful as the comparisons that decided how many trials there are
-        return Interval(*stopping.paired(least, lost))
-    return statistics.mean_interval(lost - least)
-
-
-def among_the_best(world: WorldRuns) -> list[str]:
-    """The agent with the least mean regret, and those that cannot be told apart from it by paired differences."""
-    return [label for label, place in places(world).items() if not place.sure]
-
-
 def order(worlds: Sequence[WorldRuns]) -> list[str]:
-    """All agents, the best first: by what they lose on (geometric) average relative to all agents of each world."""
+    """All agents, the best first: by their regret on (geometric) average relative to all agents of each world."""
     logs: dict[str, list[float]] = {}
     for world in worlds:
         found = {label: float(np.log(place.ratio)) for label, place in places(world).items()}

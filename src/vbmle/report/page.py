@@ -16,13 +16,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from vbmle.common.validation import Floats
-from vbmle.report import page_ending, summary, tables, who_wins
-from vbmle.report.cards import Card, Table
+from vbmle.experiments.behind import FLOOR
+from vbmle.experiments.spec import Trial
+from vbmle.report import summary, tables, who_wins
 from vbmle.report.charts import POINTS, Chart, Panel, Series, thin
-from vbmle.report.section import Section
+from vbmle.report.runs import Part
+from vbmle.report.sections import Card, Section
+from vbmle.report.statistics import FEWEST, Interval
 from vbmle.report.styles import LEVELS, Style
 from vbmle.report.swatches import swatches
-from vbmle.report.tables import Row
+from vbmle.report.tables import Column, Row, Table, Value
 from vbmle.report.words import count
 
 if TYPE_CHECKING:
@@ -30,9 +33,6 @@ if TYPE_CHECKING:
 
 LARGEST = 4_000_000
 """Bytes of a page; curves get fewer points until it fits."""
-
-WORDS = ("world", "agent", "against", "parameter", "rival", "measure", "choice", "in")
-"""Columns of words; all others are of numbers."""
 
 FORMATS = (("pdf", "PDF"), ("png", "PNG"), ("csv", "CSV"), ("tex", "LaTeX"))
 """Endings of the files beside the page, and what they are called."""
@@ -53,12 +53,12 @@ def write(
 ) -> Path:
     """Write the page: `first` are the cards before those of the sections; with `pictures` it links to PDF and PNG."""
     cards = [*first, *(card for section in sections for card in section.cards)]
-    charts = [chart for card in cards for chart in ([card.chart] if card.chart else []) + list(card.more)]
+    drawn = [chart for card in cards for chart in card.charts]
     told = _told(sections, cards, styles)
-    told["numbers"] = {chart.stem: number for number, chart in enumerate(charts)}
+    told["numbers"] = {chart.stem: number for number, chart in enumerate(drawn)}
     template = _environment(FORMATS if pictures else FORMATS[2:]).get_template("page.html")
     for points in (POINTS, 90, 60, 45, 30):
-        content = template.render(**told, data=_safe(_data(charts, styles, points)))
+        content = template.render(**told, data=_safe(_data(drawn, styles, points)))
         if len(content.encode()) < LARGEST:
             break
     path.write_text(content, encoding="utf-8")
@@ -67,8 +67,8 @@ def write(
 
 def _told(sections: Sequence[Section], cards: Sequence[Card], styles: Mapping[str, Style]) -> dict[str, Any]:
     """What the template is filled with, but for the figures."""
-    columns = who_wins.worlds_of(sections)
-    worlds = [world for _, world in columns] or [world for section in sections for world in section.worlds]
+    every = [world for section in sections for world in section.worlds]
+    worlds = [world for _, world in who_wins.worlds_of(sections)] or every
     assets = files("vbmle.report") / "assets"
     style, plotly, *scripts = (
         (assets / name).read_text(encoding="utf-8")
@@ -77,15 +77,15 @@ def _told(sections: Sequence[Section], cards: Sequence[Card], styles: Mapping[st
     return {
         "title": title(sections),
         "sentences": summary.top(worlds),
-        "warnings": summary.warnings([world for section in sections for world in section.worlds]),
+        "warnings": summary.warnings(every),
         "who": who_wins.build(sections),
         "levels": _levels(),
+        "floor": f"{FLOOR:.1%}",
         "files": "who-wins",
         "cards": cards,
         "agents": list(styles),
-        "worlds": list(dict.fromkeys(world.label for section in sections for world in section.worlds)),
-        "words": WORDS,
-        "runs": [page_ending.build(results) for section in sections for results in section.results],
+        "worlds": list(dict.fromkeys(world.label for world in every)),
+        "runs": [_ran(part) for section in sections for part in section.parts],
         "swatches": _safe(swatches(styles)),
         "style": _safe(style),
         "plotly": _safe(plotly),
@@ -122,9 +122,8 @@ def _environment(formats: Sequence[tuple[str, str]]) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.globals.update(
-        legend=_legend, shown=_view, wide=_wide, about=_about, rows=who_wins.ROWS, formats=formats
-    )
+    made.globals.update(legend=_legend, shown=_view, wide=_wide, about=_about, formats=formats)
+    made.globals.update(rows=who_wins.ROWS, fewest=FEWEST)
     return made
 
 
@@ -182,34 +181,83 @@ class RowView:
 
 @dataclass(frozen=True)
 class TableView:
-    columns: Sequence[str]
-    headings: Mapping[str, str]
+    columns: Sequence[Column]
     rows: Sequence[RowView]
 
 
 def _view(table: Table) -> TableView:
     """A table as the template shows it: an interval stands below its estimate, in the same cell."""
-    rows = table.shown
-    present = tables.present(table.headings, rows)
-    columns = [key for key in present if not key.endswith("_interval")]
+    columns = tables.present(table.shown)
     name, _, kind = table.stem.rpartition("-")
     found, last = [], None
-    for number, row in enumerate(rows):
-        group = row.get("world", row.get("parameter"))
-        marks = [(key, str(row[key])) for key in ("world", "agent", "against") if key in row]
-        cells = [_cell(row, key, f"{key}_interval" in present) for key in columns]
+    for number, row in enumerate(table.shown):
+        group = getattr(row, "world", getattr(row, "parameter", None))
         address = f"{name}-{number}" if kind == "regret" else ""
-        found.append(RowView(address, group != last, marks, cells))
+        cells = [_cell(getattr(row, column.name), column.words) for column in columns]
+        found.append(RowView(address, group != last, _marks(row), cells))
         last = group
-    return TableView(columns, present, found)
+    return TableView(columns, found)
 
 
-def _cell(row: Row, key: str, with_interval: bool) -> CellView:
-    interval = tables.cell(row, f"{key}_interval") if with_interval else "-"
-    value = row.get(key)
-    known = isinstance(value, int | float) and value == value
-    number = f"{value:.5g}" if known else None
-    return CellView(tables.cell(row, key), "" if interval == "-" else interval, number, key in WORDS)
+def _marks(row: Row) -> list[tuple[str, str]]:
+    return [(key, str(getattr(row, key))) for key in ("world", "agent", "against") if hasattr(row, key)]
+
+
+def _cell(value: Value, words: bool) -> CellView:
+    number = value.value if isinstance(value, Interval) else value
+    known = isinstance(number, int | float) and number == number
+    return CellView(tables.text(value), tables.ends(value), f"{number:.5g}" if known else None, words)
+
+
+# The end of the page: the spec, versions, machine and seeds, and where the records are
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What the end of the page says of one experiment."""
+
+    name: str
+    count: str
+    entries: Sequence[tuple[str, str]]
+    records: Sequence[tuple[str, str, Sequence[int]]]
+    """World, agent, and the trials that have a record."""
+    seeds: Sequence[tuple[str, str, str, str]]
+    """World, trial, seed of the run and of the world."""
+
+    @property
+    def world_seeds(self) -> bool:
+        """Whether any world was drawn by a seed of its own."""
+        return any(seed[3] != "-" for seed in self.seeds)
+
+
+def _ran(part: Part) -> Ran:
+    experiment = part.experiment
+    entries = [(f"world {label}", choice.call()) for label, choice in experiment.worlds.items()]
+    entries += [(f"agent {label}", choice.call("mdp")) for label, choice in experiment.agents.items()]
+    entries.append(("horizon", f"{experiment.horizon} steps"))
+    about = dict(part.about)
+    entries.append(("machine", about.pop("machine", "unknown")))
+    entries.append(("versions", ", ".join(f"{name} {value}" for name, value in about.items())))
+    if part.left_out:
+        entries.append(("left out", "; ".join(part.left_out)))
+    done = f"{len(part.trials)} of {len(experiment.all_trials())} trials"
+    return Ran(experiment.name, done, entries, *_records(part))
+
+
+def _records(part: Part) -> tuple[list[tuple[str, str, list[int]]], list[tuple[str, str, str, str]]]:
+    """A line for each world and agent with its trials, and one for each world and trial with its seeds."""
+    places = list(part.experiment.worlds)
+    cells: dict[tuple[str, str], list[int]] = {}
+    drawn: dict[tuple[str, int], Trial] = {}
+    for trial in sorted(part.trials, key=lambda t: (places.index(t.world), t.index)):
+        cells.setdefault((trial.world, trial.agent), []).append(trial.index)
+        drawn.setdefault((trial.world, trial.index), trial)
+    records = [(world, agent, trials) for (world, agent), trials in cells.items()]
+    seeds = []
+    for (world, index), trial in drawn.items():
+        found = trial.seeds()
+        seeds.append((world, str(index), str(found["chance"]), str(found.get("world", "-"))))
+    return records, seeds
 
 
 # What is drawn by figures.js
@@ -234,9 +282,8 @@ def _panel_data(kind: str, panel: Panel, points: int) -> dict[str, Any]:
         if x not in axes:
             axes.append(x)
         entry: dict[str, Any] = {"agent": line.agent, "name": line.name, "x": axes.index(x)}
-        for name in ("y", "low", "high", "median"):
-            values = getattr(line, name)
-            if values is not None and np.isfinite(values).any():
+        for name, values in line.values().items():
+            if np.isfinite(values).any():
                 entry[name] = _numbers(values[shown])
         if line.parts:
             cut = shown if panel.form == "lines" else slice(None)

@@ -3,8 +3,8 @@
 For each world the ratio of an agent's mean regret to that of the best agent (`vbmle.experiments.behind`). Over the
 worlds: the geometric mean of the ratios, the worst, and the share of worlds where the agent is within NEAR of the best.
 
-Intervals are 95% bootstrap intervals over both worlds and trials: the trials of each world are drawn anew (the same
-for all agents, since trials are paired), then the worlds. They say what other worlds of the same kinds, with other
+Intervals are over both worlds and trials (`significance.to_the_best`). They say what other worlds of the same
+kinds, with other
 luck, might have shown. With few trials, ratios are biased upwards, since the best agent is picked with the same luck.
 """
 
@@ -16,11 +16,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from vbmle.common.validation import Floats
-from vbmle.experiments.behind import NEAR, ratios
-from vbmle.report.statistics import SEED, Interval
-from vbmle.report.world_runs import WorldRuns
-
-RESAMPLES = 2000
+from vbmle.experiments.behind import NEAR
+from vbmle.report import significance
+from vbmle.report.runs import WorldRuns
+from vbmle.report.significance import ToTheBest, middle
+from vbmle.report.statistics import Interval
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,16 +62,12 @@ def standings(worlds: Sequence[WorldRuns], measure: str, recommended: str) -> St
         raise ValueError(f"there is no world with records of {measure!r} and of another agent")
     losses = [_losses(world, agents) for world in complete]
     chance = [float(world.agents[measure].final.mean()) for world in complete]
-    found = np.array([ratios(loss.mean(axis=1), most) for loss, most in zip(losses, chance, strict=True)])
-    rng = np.random.default_rng(np.random.SeedSequence(SEED))
-    by_luck = np.array(
-        [_resampled(*pair, rng) for pair in zip(losses, chance, strict=True)]
-    )  # (worlds, resamples, agents)
-    drawn = by_luck[rng.integers(len(losses), size=(RESAMPLES, len(losses))), np.arange(RESAMPLES)[:, None]]
+    found = significance.to_the_best(losses, chance)
     reference = agents.index(recommended) if recommended in agents else 0
-    lines = [_line(label, k, reference, found, by_luck, drawn) for k, label in enumerate(agents)]
+    trials = [loss.shape[1] for loss in losses]
+    lines = [_line(label, k, reference, found, trials) for k, label in enumerate(agents)]
     lines.sort(key=lambda line: line.geometric_mean.value)
-    return Standings(complete, [loss.shape[1] for loss in losses], lines)
+    return Standings(complete, trials, lines)
 
 
 def _losses(world: WorldRuns, agents: Sequence[str]) -> Floats:
@@ -82,26 +78,16 @@ def _losses(world: WorldRuns, agents: Sequence[str]) -> Floats:
     return np.array([world.agents[label].at(shared) for label in agents])
 
 
-def _resampled(losses: Floats, chance: float, rng: np.random.Generator) -> Floats:
-    """(resamples, agents) ratios in one world with its trials drawn anew."""
-    count = losses.shape[1]
-    weights = rng.multinomial(count, np.full(count, 1.0 / count), RESAMPLES) / count
-    return ratios(weights @ losses.T, chance)
-
-
-def _line(label: str, k: int, reference: int, found: Floats, luck: Floats, drawn: Floats) -> Standing:
-    logs, drawn_logs = np.log(found), np.log(drawn)
+def _line(label: str, k: int, reference: int, found: ToTheBest, trials: Sequence[int]) -> Standing:
+    logs, drawn_logs = np.log(found.ratios), np.log(found.drawn)
     lead, drawn_lead = logs - logs[:, [reference]], drawn_logs - drawn_logs[..., [reference]]
+    ours, drawn, luck = found.ratios[:, k], found.drawn[..., k], found.by_luck[..., k]
+    everywhere = len(trials)
     return Standing(
         label,
-        [_interval(ratio, replicates) for ratio, replicates in zip(found[:, k], luck[..., k], strict=True)],
-        _interval(np.exp(logs[:, k].mean()), np.exp(drawn_logs[..., k].mean(axis=1))),
-        _interval(found[:, k].max(), drawn[..., k].max(axis=1)),
-        _interval((found[:, k] <= NEAR).mean(), (drawn[..., k] <= NEAR).mean(axis=1)),
-        _interval(np.exp(lead[:, k].mean()), np.exp(drawn_lead[..., k].mean(axis=1))),
+        [middle(*one) for one in zip(ours, luck, trials, strict=True)],
+        middle(np.exp(logs[:, k].mean()), np.exp(drawn_logs[..., k].mean(axis=1)), everywhere),
+        middle(ours.max(), drawn.max(axis=1), everywhere),
+        middle((ours <= NEAR).mean(), (drawn <= NEAR).mean(axis=1), everywhere),
+        middle(np.exp(lead[:, k].mean()), np.exp(drawn_lead[..., k].mean(axis=1)), everywhere),
     )
-
-
-def _interval(value: float, replicates: Floats) -> Interval:
-    low, high = np.quantile(replicates, [0.025, 0.975])
-    return Interval(float(value), float(low), float(high))

@@ -1,13 +1,13 @@
 """How agents look: one label, one colour, line and marker on the whole page and in every figure.
 
 The one table of colours. They are Okabe and Ito's, which the colour-blind can tell apart (agents do without yellow,
-which vanishes on white). Line and marker say the same again, and tell agents apart where there are more of them
-than colours.
+which vanishes on white). Variants of one agent share a hue; line and marker tell them apart, and say the same again for
+those who see no colours.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,9 +26,10 @@ LEVELS = (1.05, 1.5, 3.0, 10.0)
 
 LEVEL_COLORS = (
     *(("#08519c", "#ffffff"), ("#8cc0e3", "#000000"), ("#e4e7ea", "#000000"), ("#fdbe85", "#000000")),
-    ("#b63d00", "#ffffff"),
+    ("#e0702a", "#000000"),
 )
-"""Ground and ink of each level, best first: blue to orange, which the colour-blind can tell apart."""
+"""Ground and ink of each level, best first: blue to orange, which the colour-blind can tell apart; in grey the best is
+darkest."""
 
 # By the name of the line in plotly: what matplotlib calls it.
 LINES: dict[str, Any] = {
@@ -43,9 +44,6 @@ MARKERS = {
     **{"circle": "o", "square": "s", "triangle-up": "^", "diamond": "D", "triangle-down": "v"},
     **{"cross": "P", "x": "X", "pentagon": "p", "star": "*", "hexagon": "h"},
 }
-
-FIRST = ("VBMLE", "maximum likelihood", "UCLK", "PSRL", "UCRL2", "approximated VBMLE", "Random")
-"""Agents whose look does not depend on who else is there."""
 
 
 @dataclass(frozen=True)
@@ -67,22 +65,24 @@ class Style:
         return MARKERS[self.marker]
 
 
-def style(number: int) -> Style:
-    """The look of the n-th agent: colours repeat after 7, and then with another line and marker."""
-    lines, markers = list(LINES), list(MARKERS)
-    turn = number // len(COLORS)
-    return Style(
-        COLORS[number % len(COLORS)],
-        lines[(number + 3 * turn) % len(lines)],
-        markers[(number + 4 * turn) % len(markers)],
-    )
+Styles = Mapping[str, Style]
+"""By agent."""
 
 
-def assign(agents: Iterable[str]) -> dict[str, Style]:
-    """A look for each label: its own for those we know, then in order of appearance."""
-    labels = list(dict.fromkeys(agents))
-    known = {label: number for number, label in enumerate(FIRST) if label in labels}
-    # Few newcomers take what the absent leave free, so that a small comparison has strong colours.
-    free = [number for number in range(len(FIRST) + len(labels)) if number not in known.values()]
-    others = dict(zip((label for label in labels if label not in known), free, strict=False))
-    return {label: style((known | others)[label]) for label in labels}
+def assign(agents: Iterable[str], kinds: Mapping[str, str] | None = None) -> dict[str, Style]:
+    """A look for each label, in order of appearance: a hue for each kind of agent, a line and marker for each variant.
+
+    `kinds` has the kind by label; without it every label is one of its own. Hues repeat after 7 kinds, with other lines
+    and markers.
+    """
+    hues: dict[str, int] = {}
+    used = dict.fromkeys(COLORS, 0)
+    found, lines, markers = {}, list(LINES), list(MARKERS)
+    for label in dict.fromkeys(agents):
+        hue = hues.setdefault(kinds.get(label, label) if kinds else label, len(hues)) % len(COLORS)
+        turn = used[COLORS[hue]]
+        used[COLORS[hue]] += 1
+        found[label] = Style(
+            COLORS[hue], lines[(hue + turn) % len(lines)], markers[(hue + turn) % len(markers)]
+        )
+    return found

@@ -1,98 +1,134 @@
-"""The three sentences of the first screen, and what to beware of."""
+"""The sentences of the first screen, computed from the numbers of its picture, and what to beware of."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
-from vbmle.report import charts_across, exploring, leaders
-from vbmle.report.exploring import PLAIN
-from vbmle.report.words import capital, count, interval, join, listed, named, percent
-from vbmle.report.world_runs import WorldRuns
-
-NOTHING = "No trial is complete yet."
-RIVALS = ("UCLK", PLAIN)
-"""Whom the first agent is compared with on the first screen, where they are there."""
+from vbmle.report import exploring, leaders, significance
+from vbmle.report.runs import WorldRuns
+from vbmle.report.sections import NO_RECORDS
+from vbmle.report.statistics import FEWEST
+from vbmle.report.who_wins import FAR, times
+from vbmle.report.words import capital, count, join, listed, named, several, short, some
 
 FEW = 3
 """Up to this many are named one by one."""
 
+FAR_BEHIND = 10.0
+"""Ratios from here on are told by their order of magnitude."""
+
+EQUAL = 1e-9
+"""Geometric means of ratios within this are equal."""
+
 
 def top(worlds: Sequence[WorldRuns]) -> list[str]:
-    """Three sentences: who wins, by how much the first agent leads or lags, and whether exploration pays."""
+    """Who is best, how the reference (or the next one) compares, and whether exploring pays; for worlds of
+    two agents or more."""
     if not worlds:
-        return [NOTHING]
-    told = [_best(worlds), _against(worlds), exploring.short(worlds) or _size(worlds)]
+        return [NO_RECORDS]
+    order = leaders.order(worlds)
+    if len(order) < 2:
+        return [_alone(worlds), _size(worlds)]
+    if max(len(runs.trials) for world in worlds for runs in world.contenders.values()) < FEWEST:
+        return [
+            f"Too few trials to compare agents: at least {FEWEST} are needed. What is shown is a first look.",
+            _size(worlds),
+        ]
+    told = [
+        _best(worlds, order),
+        _other(worlds, order),
+        exploring.sentence(exploring.gains(worlds)) or _size(worlds),
+    ]
     return [line for line in told if line]
+
+
+def _alone(worlds: Sequence[WorldRuns]) -> str:
+    """Of one agent, or of none that may win."""
+    agent = next(iter(worlds[0].contenders or worlds[0].agents))
+    means = [
+        f"{short(float(world.agents[agent].final.mean()))} in {named(world.label)}"
+        for world in worlds[:FEW]
+        if agent in world.agents
+    ]
+    return f"{capital(named(agent))}, with nothing to compare with: mean regret {join(means)}."
 
 
 # Who is best
 
 
-def _best(worlds: Sequence[WorldRuns]) -> str:
-    """In how many worlds each agent is among the best; with one world, by how much."""
-    if len(worlds) == 1:
-        return _best_of_one(worlds[0])
-    wins: dict[str, int] = {}
-    runs: dict[str, int] = {}
-    for world in worlds:
-        for label, place in leaders.places(world).items():
-            runs[label] = runs.get(label, 0) + 1
-            wins[label] = wins.get(label, 0) + (not place.sure)
-    ranked = sorted((label for label in leaders.order(worlds) if wins[label]), key=lambda label: -wins[label])
-    parts = [f"{named(label)} in {wins[label]} of {runs[label]}" for label in ranked[1:FEW]]
-    most = f"{named(ranked[0])} is among the best in {wins[ranked[0]]} of {count(runs[ranked[0]], 'world')}"
-    return f"{capital(join([most, *parts]))}." if len(parts) < 2 else f"{capital(most)}; {', '.join(parts)}."
+def _best(worlds: Sequence[WorldRuns], order: Sequence[str]) -> str:
+    """The agent with the least ratio to the best, on average over worlds, and whom it cannot be told from."""
+    equals = [label for label in order if _average(worlds, label) <= _average(worlds, order[0]) + EQUAL]
+    if len(equals) > 1:
+        who = listed(equals) if len(equals) <= FEW else count(len(equals), "agent")
+        return f"No agent is ahead: {who} have the same regret{_everywhere(worlds)}."
+    best, several_worlds = order[0], len(worlds) > 1
+    ends = {label: _outcomes(worlds, label, best) for label in order[1:]}
+    rivals = {label: found for label, found in ends.items() if found}
+    unclear = [label for label, found in rivals.items() if not found & {"better", "worse"}]
+    better = [label for label, found in rivals.items() if "better" in found]
+    told = [f"Best overall: {named(best)}, {stands(worlds, best)}."]
+    if unclear:
+        who = listed(unclear) if len(unclear) <= FEW else f"{len(unclear)} of {len(rivals)} others"
+        told.append(f"{capital(who)} cannot be told from it{' in any world' if several_worlds else ''}.")
+    elif rivals and all("worse" in found for found in rivals.values()):
+        told.append(f"Every other agent is significantly worse{' in some world' if several_worlds else ''}.")
+    if better:
+        verb = "is" if len(better) == 1 else "are"
+        told.append(f"{capital(some(better, 'other'))} {verb} significantly better in some world.")
+    return " ".join(told)
 
 
-def _best_of_one(world: WorldRuns) -> str:
-    places = leaders.places(world)
-    if not places:
-        return ""
-    best = next(place for place in places.values() if place.leads)
-    equal = [label for label, place in places.items() if not place.sure and not place.leads]
-    told = f"In {named(world.label)} {named(best.agent)} loses least, {interval(best.mean)}"
-    if not equal:
-        return f"{told}; every other agent surely loses more." if len(places) > 1 else f"{told}."
-    who = listed(equal) if len(equal) <= FEW else f"{len(equal)} others"
-    return f"{told}; {who} cannot be told apart from it."
+def _other(worlds: Sequence[WorldRuns], order: Sequence[str]) -> str:
+    """How the reference stands, or the one that does not explore, or the next best."""
+    reference = worlds[0].reference
+    greedy = [label for label in order if any(world.role(label) == "greedy" for world in worlds)]
+    wanted = [label for label in (reference, *greedy, *order) if label in order[1:]]
+    return f"{capital(named(wanted[0]))}: {stands(worlds, wanted[0])}."
 
 
-# One against another
+def stands(worlds: Sequence[WorldRuns], agent: str) -> str:
+    """How an agent compares with the best of each world, by the numbers of the picture."""
+    here = [places[agent] for world in worlds if agent in (places := leaders.places(world))]
+    best, worst = sum(place.leads for place in here), max(here, key=lambda place: place.ratio)
+    every = f"in all {len(here)} worlds" if len(here) > 1 else "in the one world"
+    if best == len(here):
+        return f"best {every}"
+    if worst.ratio < FAR_BEHIND:
+        return f"within {times(worst)} times the best {every}"
+    bound = min(10.0 ** math.floor(math.log10(worst.ratio)), FAR if worst.below_floor else math.inf)
+    far = [place for place in here if place.ratio >= bound]
+    led = f"best in {best} of {len(here)}" if best else f"best in none of {count(len(here), 'world')}"
+    return f"{led}, and at least {bound:.0f} times the best in {len(far)}"
 
 
-def rival(worlds: Sequence[WorldRuns]) -> str | None:
-    """Whom the first agent is compared with: the paper's rival where it is there, otherwise the best of the others."""
-    first = next(iter(worlds[0].agents))
-    others = {label for world in worlds if first in world.agents for label in world.agents} - {first}
-    found = [label for label in (*RIVALS, *leaders.order(worlds)) if label in others]
-    return found[0] if found else None
+def _average(worlds: Sequence[WorldRuns], agent: str) -> float:
+    """The mean logarithm of its ratios."""
+    found = [math.log(places[agent].ratio) for world in worlds if agent in (places := leaders.places(world))]
+    return sum(found) / len(found)
 
 
-def _against(worlds: Sequence[WorldRuns]) -> str:
-    """The first agent against its rival, over all worlds that have both."""
-    first, other = next(iter(worlds[0].agents)), rival(worlds)
-    both = [w for w in worlds if other and {first, other} <= set(w.agents) and len(w.shared(first, other))]
-    if not both or other is None:
-        return ""
-    found = charts_across.likelier(both, first, other)
-    told = f"{capital(named(first))} loses less than {named(other)}"
-    return f"{told} in {percent(found)} of paired runs, ties counted half."
+def _outcomes(worlds: Sequence[WorldRuns], agent: str, best: str) -> set[str]:
+    """How an agent compares with the best one overall, in each world where both ran."""
+    found = [significance.difference(world, agent, best) for world in worlds]
+    return {gap.outcome for gap in found if gap is not None}
+
+
+def _everywhere(worlds: Sequence[WorldRuns]) -> str:
+    return f" in all {len(worlds)} worlds" if len(worlds) > 1 else f" in {named(worlds[0].label)}"
 
 
 def _size(worlds: Sequence[WorldRuns]) -> str:
-    trials, steps = sorted({w.planned for w in worlds}), sorted({w.horizon for w in worlds})
-    ends = [
-        f"{numbers[0]}" if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]}"
-        for numbers in (trials, steps)
-    ]
-    return f"Every agent ran {ends[0]} trials of {ends[1]} steps in each of {count(len(worlds), 'world')}."
+    trials, steps = several([world.planned for world in worlds]), several([world.horizon for world in worlds])
+    return f"Every agent ran {trials} trials of {steps} steps in each of {count(len(worlds), 'world')}."
 
 
 # What to beware of
 
 
 def warnings(worlds: Sequence[WorldRuns]) -> list[str]:
-    """Trials that are missing, and decisions that did not end as they should."""
+    """Trials that are missing, and steps that failed."""
     lacking = [
         f"{named(agent)} in {named(world.label)} ({len(runs.trials)} of {world.expected(agent)})"
         for world in worlds
@@ -104,11 +140,11 @@ def warnings(worlds: Sequence[WorldRuns]) -> list[str]:
         told.append(
             f"Trials are missing: {_some(lacking)}. Only paired differences compare like with like there."
         )
-    return [*told, *_troubled(worlds)]
+    return [*told, *_failed(worlds)]
 
 
-def _troubled(worlds: Sequence[WorldRuns]) -> list[str]:
-    """Where most decisions were in trouble, and how rare it was elsewhere."""
+def _failed(worlds: Sequence[WorldRuns]) -> list[str]:
+    """Where most steps failed, and how rare that was elsewhere."""
     shares = {
         (agent, world.experiment, world.label): runs.trouble / (len(runs.trials) * world.horizon)
         for world in worlds
@@ -125,8 +161,8 @@ def _troubled(worlds: Sequence[WorldRuns]) -> list[str]:
     if order[FEW:]:
         parts.append(f"{len(order) - FEW} more (at most {_rate(shares[order[FEW]])})")
     return [
-        "Some decisions were in trouble (the solver did not converge, its certificate was not closed, or the "
-        f"confidence set was empty): {join(parts)}."
+        "In some steps the solver failed (no convergence, no proof of optimality, or an empty confidence set): "
+        f"{join(parts)}."
     ]
 
 

@@ -5,7 +5,7 @@ Thousands of cells take matplotlib seconds, so it draws the PDF alone; the PNG h
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -53,22 +53,21 @@ class Page:
         return MARGIN + HEAD - 0.3 * ROW
 
 
-def write(rows: Sequence[Row], headings: Mapping[str, str], words: Sequence[str], base: Path) -> None:
-    """Draw a table into base.pdf and base.png."""
+def write(rows: Sequence[Row], base: Path) -> None:
+    """Draw rows into base.pdf and base.png."""
     from matplotlib.backends.backend_pdf import PdfPages
 
-    pages = _pages(rows, headings, words)
+    pages = _pages(rows)
     with PdfPages(base.with_name(f"{base.name}.pdf"), metadata={"CreationDate": None}) as file:
         for page in pages:
             file.savefig(_on_paper(page))
     _in_pixels(pages[0]).save(base.with_name(f"{base.name}.png"), dpi=(DPI, DPI))
 
 
-def _pages(rows: Sequence[Row], headings: Mapping[str, str], words: Sequence[str]) -> list[Page]:
-    present = tables.present(headings, rows)
-    keys = [key for key in present if not key.endswith("_interval")]
-    heads, left = [present[key] for key in keys], [key in words for key in keys]
-    columns = [[_cell(row, key, present) for row in rows] for key in keys]
+def _pages(rows: Sequence[Row]) -> list[Page]:
+    shown = tables.present(rows)
+    heads, left = [column.heading for column in shown], [column.words for column in shown]
+    columns = [[tables.bracketed(getattr(row, column.name)) for row in rows] for column in shown]
     widths = [max(map(len, [head, *column])) for head, column in zip(heads, columns, strict=True)]
     places, at = [], MARGIN
     for number, width in enumerate(widths):
@@ -78,11 +77,6 @@ def _pages(rows: Sequence[Row], headings: Mapping[str, str], words: Sequence[str
         Page(heads, [column[start : start + LONGEST] for column in columns], places, left, at + MARGIN)
         for start in range(0, len(rows), LONGEST)
     ]
-
-
-def _cell(row: Row, key: str, present: Mapping[str, str]) -> str:
-    interval = tables.cell(row, f"{key}_interval") if f"{key}_interval" in present else "-"
-    return tables.cell(row, key) + ("" if interval == "-" else f" [{interval.replace(' to ', ', ')}]")
 
 
 def _on_paper(page: Page) -> Figure:

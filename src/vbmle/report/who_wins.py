@@ -1,22 +1,29 @@
-"""Who wins where: agents against worlds, colour for the loss relative to the best, a mark where that is sure."""
+"""Who wins where: agents against worlds, colour for the regret relative to the best, filled where the
+difference is significant."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from vbmle.experiments.behind import FLOOR
 from vbmle.report import leaders
 from vbmle.report.charts import REGRET, Chart, Panel, Series
 from vbmle.report.leaders import Place
-from vbmle.report.section import Section
+from vbmle.report.runs import WorldRuns
+from vbmle.report.sections import Section
+from vbmle.report.statistics import FEWEST
 from vbmle.report.styles import LEVELS
-from vbmle.report.words import interval
-from vbmle.report.world_runs import WorldRuns
+from vbmle.report.tables import bracketed
+from vbmle.report.words import several
 
 ROWS = 14
 """Agents that are shown at once; the others on request."""
+
+FAR = 100.0
+"""Ratios are not told beyond this where the best has less regret than what counts: they are ratios to the floor."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +34,8 @@ class Cell:
     shown: str
     level: int
     """0 for the best, then by LEVELS."""
-    sure: bool
+    decided: bool
+    """Whether it is the best, or significantly worse; an outline, where trials cannot tell."""
     leads: bool
     told: str
     """The same in words."""
@@ -44,13 +52,26 @@ class Line:
 
 
 @dataclass(frozen=True)
+class Head:
+    """Over a column: a world, and what was run there."""
+
+    world: str
+    trials: str
+    size: str
+
+
+@dataclass(frozen=True)
 class Picture:
     """The picture of the first screen."""
 
     groups: Sequence[tuple[str, str, int]]
     """Key and title of a section, and how many columns it has."""
-    worlds: Sequence[str]
+    heads: Sequence[Head]
     lines: Sequence[Line]
+
+    @property
+    def worlds(self) -> list[str]:
+        return [head.world for head in self.heads]
 
 
 def worlds_of(sections: Sequence[Section]) -> list[tuple[Section, WorldRuns]]:
@@ -62,7 +83,7 @@ def worlds_of(sections: Sequence[Section]) -> list[tuple[Section, WorldRuns]]:
     found: dict[tuple[str, str], tuple[Section, WorldRuns]] = {}
     for section in wanted:
         for world in section.worlds:
-            if len(world.agents.keys() - world.references) > 1:
+            if len(world.contenders) > 1:
                 found.setdefault((section.key, world.label), (section, world))
     return list(found.values())
 
@@ -85,7 +106,15 @@ def build(sections: Sequence[Section]) -> Picture | None:
         )
         for agent in leaders.order([world for _, world in columns])
     ]
-    return Picture(groups, [world.label for _, world in columns], lines)
+    return Picture(groups, [_head(world) for _, world in columns], lines)
+
+
+def _head(world: WorldRuns) -> Head:
+    trials = several(
+        [len(runs.trials) for label, runs in world.agents.items() if label in leaders.places(world)]
+    )
+    size = "{states} states, {actions} actions, {dimension} parameters".format(**world.facts)
+    return Head(world.label, trials, f"{size}; {trials} trials of {world.horizon} steps")
 
 
 def level(ratio: float) -> int:
@@ -96,38 +125,70 @@ def level(ratio: float) -> int:
 def _cell(place: Place | None, section: Section, world: WorldRuns) -> Cell | None:
     if place is None:
         return None
-    told = f"{place.agent} in {world.label} loses {interval(place.mean)}"
+    told = f"{place.agent} in {world.label}: mean regret {bracketed(place.mean)}"
     if place.leads:
-        told += ", the least of all"
+        told += ", the lowest" if not place.below_floor else ", as good as none"
     else:
-        sure = "surely more" if place.sure else "which may be chance"
-        told += f", {_times(place.ratio)} times the best: {interval(place.behind)} more than {place.leader}, {sure}"
+        told += f", {times(place)} times the best"
+    if place.behind is not None:
+        ways = {
+            "worse": "significantly worse",
+            "better": "better",
+            "the same": "the same",
+            "open": "undecided",
+        }
+        word = ways.get(place.behind.outcome, "too few trials to compare")
+        told += f"; {bracketed(place.behind.found)} more than {place.leader}: {word}"
     link = section.row(world, place.agent)
-    return Cell(world.label, _times(place.ratio), level(place.ratio), place.sure, place.leads, told, link)
+    shown, height = times(place), level(place.ratio)
+    return Cell(world.label, shown, height, decided(place, world), place.leads, told, link)
 
 
-def _times(ratio: float) -> str:
-    return f"{ratio:.1f}" if ratio < 9.95 else f"{ratio:.0f}" if ratio < 999.5 else ">999"
+def decided(place: Place, world: WorldRuns) -> bool:
+    """Whether it is the best, or significantly worse, and that from enough trials."""
+    return place.clear or (place.leads and len(world.agents[place.agent].trials) >= FEWEST)
+
+
+def times(place: Place) -> str:
+    """How many times the best agent's regret, in few characters."""
+    most = FAR if place.below_floor else 999.0
+    if place.ratio > most:
+        return f">{most:.0f}"
+    return f"{place.ratio:.1f}" if place.ratio < 9.95 else f"{place.ratio:.0f}"
 
 
 def chart(sections: Sequence[Section]) -> Chart | None:
     """The same for paper."""
-    columns = worlds_of(sections)
+    columns = [world for _, world in worlds_of(sections)]
     if not columns:
         return None
-    found: list[Mapping[str, Place]] = [leaders.places(world) for _, world in columns]
-    labels = [world.label for _, world in columns]
-    series = []
-    for agent in leaders.order([world for _, world in columns]):
-        ratios = np.array([places[agent].ratio if agent in places else np.nan for places in found])
-        sure = np.array([float(agent in places and places[agent].sure) for places in found])
+    labels, series = [world.label for world in columns], []
+    across = np.arange(len(labels), dtype=np.float64)
+    for agent in leaders.order(columns):
+        places = [leaders.places(world).get(agent) for world in columns]
+        pairs = list(zip(places, columns, strict=True))
         series.append(
-            Series(agent, agent, np.arange(len(labels), dtype=np.float64), ratios, worlds=labels, sure=sure)
+            Series(
+                agent,
+                agent,
+                across,
+                np.array([np.nan if place is None else place.ratio for place in places]),
+                worlds=labels,
+                decided=np.array(
+                    [float(place is not None and decided(place, world)) for place, world in pairs]
+                ),
+                shown=["" if place is None else times(place) for place in places],
+            )
         )
     panel = Panel("matrix", "", "", "", series)
-    note = "A number is mean regret over that of the best agent in the same world; a dot marks what surely loses more."
+    note = (
+        "A number is mean regret over that of the best agent in the same world; filled: significantly worse."
+    )
     caption = (
-        f"Who wins where: agents against worlds. {note} Sure means that the 95% interval of the paired difference "
-        f"excludes 0, one comparison at a time. {REGRET}"
+        f"Who wins where: agents against worlds. {note} Regrets below {FLOOR:.1%} of the random "
+        "policy's (or of the worst "
+        "agent's, where it was not run) count as that. Significant: the 95% interval of the "
+        "paired difference excludes 0, "
+        f"one comparison at a time. {REGRET}"
     )
     return Chart("who-wins", "matrix", "Who wins where", note, caption, [panel])

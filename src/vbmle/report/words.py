@@ -6,8 +6,6 @@ import math
 import re
 from collections.abc import Sequence
 
-from vbmle.report.statistics import Interval
-
 ENCLOSED = re.compile(r"\([^()]*\)|\[[^\[\]]*\]|“[^”]*”")
 
 
@@ -26,6 +24,11 @@ def listed(names: Sequence[str]) -> str:
     return join([named(name) for name in names])
 
 
+def some(names: Sequence[str], what: str, most: int = 4) -> str:
+    """Names as a list; only their number where there are more."""
+    return listed(names) if len(names) <= most else count(len(names), what)
+
+
 def join(parts: Sequence[str]) -> str:
     """Parts as a list; by semicolons where a part has a comma of its own."""
     if len(parts) < 2:
@@ -40,6 +43,11 @@ def count(number: int, word: str) -> str:
     return f"{number} {word}{'' if number == 1 else 's'}"
 
 
+def several(numbers: Sequence[int]) -> str:
+    """A number, or the least and the largest."""
+    return f"{min(numbers)}" if min(numbers) == max(numbers) else f"{min(numbers)} to {max(numbers)}"
+
+
 def short(value: float) -> str:
     """Two significant digits below ten, whole numbers above."""
     if math.isnan(value):
@@ -51,18 +59,6 @@ def short(value: float) -> str:
     if abs(value) < 1e-3:
         return f"{value:.1e}"
     return f"{float(f'{value:.1e}'):.6f}".rstrip("0").rstrip(".")
-
-
-def interval(found: Interval) -> str:
-    """An estimate with its interval in brackets; without them where one trial alone was run."""
-    if math.isnan(found.low):
-        return short(found.value)
-    return f"{short(found.value)} [{short(found.low)}, {short(found.high)}]"
-
-
-def percent(found: Interval) -> str:
-    """A share with its interval in brackets."""
-    return f"{found.value:.0%} [{found.low:.0%}, {found.high:.0%}]"
 
 
 def capital(sentence: str) -> str:

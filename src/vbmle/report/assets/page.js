@@ -37,7 +37,7 @@
   }
   /* The headings above columns of the picture are as broad as what is left of their columns. */
   function groups() {
-    const columns = all(".matrix thead tr:last-child th");
+    const columns = all(".matrix .worlds th");
     let place = 0;
     all(".matrix .group").forEach((head) => {
       const own = columns.slice(place, (place += Number(head.dataset.columns)));

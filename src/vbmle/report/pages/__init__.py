@@ -1,1 +1,0 @@
-"""Pages and pictures beside the report: the comparison, the study, and pictures of worlds."""
