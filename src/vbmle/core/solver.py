@@ -33,7 +33,7 @@ class Objective:
     It follows the counts, and the linear part, as they change.
     """
 
-    __slots__ = ("_bias", "_state", "counts", "given", "linear", "ridge")
+    __slots__ = ("_bias", "_state", "counts", "given", "is_biased", "linear", "ridge")
     bias = property(attrgetter("_bias"))
     state = property(attrgetter("_state"))
 
@@ -41,16 +41,17 @@ class Objective:
         self, counts: Counts, ridge: float, bias: float = 0.0, state: int = 0, linear: Floats | None = None
     ) -> None:
         self.counts, self.ridge, self.linear = counts, ridge, linear
-        self._bias, self._state = bias, state
+        self._bias, self._state, self.is_biased = bias, state, bias != 0.0
         address = None if linear is None else floats(linear, counts.model.dimension)
         self.given = vb_objective(counts.handle, address, ridge, bias, state)
-        """What the core reads; `aim` alone changes it."""
+        """What the core reads; `aim` alone changes it, and `is_biased`, whether a value counts at all."""
 
     def aim(self, state: int, bias: float) -> None:
         """Let the value of another state count, with another weight."""
         given = self.given
         given.state = self._state = state
         given.bias = self._bias = bias
+        self.is_biased = bias != 0.0
 
     def replaced(self, **changes: Any) -> Objective:
         """The same but for the settings that are named."""

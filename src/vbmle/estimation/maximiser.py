@@ -91,7 +91,7 @@ class Solver:
 
     def search(self, objective: Objective) -> None:
         """Climb from everywhere; once where there is no bias, because the objective is concave."""
-        if objective.bias == 0.0:
+        if not objective.is_biased:
             return self._core.climb(objective)
         self._prepare()
         self._core.search(objective)
@@ -100,7 +100,7 @@ class Solver:
         """Climb from the pool and from one start and one policy more; from several the first time, and where it stands
         where there is no bias.
         """
-        if objective.bias == 0.0:
+        if not objective.is_biased:
             return self._core.climb(objective)
         if not self._has_starts:
             self._prepare()
