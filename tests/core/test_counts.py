@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from vbmle.core.generated import vb_not_counted as refusal
 
 from vbmle import TransitionCounts
+from vbmle.core.generated import vb_not_counted as refusal
 from vbmle.core.transition_counts import Counts
 from vbmle.worlds import random_network, riverswim
 

@@ -16,11 +16,11 @@ import pytest
 from parts import lib as parts_library
 from parts.climbing import Probe
 from problems import draw, play
-from vbmle.core.generated import vb_objective, vb_statuses
 
 from vbmle import PSRL, UCLK, VBMLE, LinearMixtureMDP, MaximumLikelihood, World
 from vbmle.core import library
 from vbmle.core import model as models
+from vbmle.core.generated import vb_objective, vb_statuses
 from vbmle.core.memory import Handle
 from vbmle.core.optimism import L1Optimist, Optimist
 from vbmle.core.planning import Planner

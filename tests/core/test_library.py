@@ -10,9 +10,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from vbmle.core.generated import vb_statuses
 
 from vbmle.core import library
+from vbmle.core.generated import vb_statuses
 
 ROOT = Path(__file__).parents[2]
 

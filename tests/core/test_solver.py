@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from problems import draw
 from small_worlds import EXAMPLES
 from solving import NETWORK, again, objective, started, status
-from vbmle.core.generated import vb_statuses
 
 from vbmle import LinearMixtureMDP, TransitionCounts
+from vbmle.core.generated import vb_statuses
 from vbmle.core.model import Model
 from vbmle.core.solver import STATUSES, Objective, Solver
 from vbmle.core.transition_counts import Counts

@@ -6,10 +6,10 @@ from ctypes import byref, c_double
 from typing import NamedTuple
 
 import numpy as np
-from vbmle.core.generated import vb_statuses
 
 from parts import lib
 from parts.generated import vb_part_probe_view, vb_part_program
+from vbmle.core.generated import vb_statuses
 from vbmle.core.library import check
 from vbmle.core.memory import Floats, Handle, Ints, floats, ints
 from vbmle.core.model import Model
