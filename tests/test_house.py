@@ -137,17 +137,28 @@ WHERE = {
     "find UCLK's radius": "def paper_radius",
     "change what a request to the service means": "class Controller",
     "change what the page of a loop says first": "verdict",
+    "add a request to the service": "def operations(",
+    "record another kind of event": "KINDS",
+    "add an argument to `vbmle serve`": "add_argument(",
+    "add a figure for Prometheus": "CounterMetricFamily(",
+    "read models from another kind of file": "def models_from_",
+    "change what a saved model holds": "def arrays_of",
+    "change how rounded rows of models are mended": "class _Rounding",
+    "list a public name": "import VBMLE as VBMLE",
+    "add an extra": "EXTRAS =",
+    "add a world to the playground": "def scenes(",
+    "add a row to the speed table": "def jobs(",
 }
 """What a newcomer wants to do, and what the file that is named has to hold."""
 
 
-def test_where_things_are_names_one_file_for_each_task():
+def test_where_things_are_names_the_file_for_each_task():
     section = CONTRIBUTING.split("| You want to | Open |")[1].split("\n\n")[0]
     rows = dict(re.findall(r"^\| (.+?) \| (.+?) \|$", section, re.MULTILINE))
     assert set(rows) == set(WHERE)
     for task, answer in rows.items():
-        (name,) = re.findall(r"`([\w/]+\.(?:py|cpp))`", answer)
-        home = (ROOT if name.startswith("core/src") else PACKAGE) / name
+        name = re.findall(r"`([\w/]+\.(?:pyi?|cpp))`", answer)[0]
+        home = (ROOT if name.startswith(("core/src", "benchmarks")) else PACKAGE) / name
         assert WHERE[task] in home.read_text(), f"{task}: {name}"
 
 
