@@ -143,7 +143,7 @@ def sets_after(simplex: Simplex, history: vbmle.History, t: int) -> dict[str, np
     likely = simplex.likelihood(counts)
     return {
         "paper, Theorem 1": theory.beta(t + 1, *known[:5]) - np.einsum("ij,jk,ik->i", off, A, off),
-        "UCLK": uclk.radius() ** 2 - np.einsum("ij,jk,ik->i", far, regression.sigma.reshape(3, 3), far),
+        "UCLK": uclk.beta() ** 2 - np.einsum("ij,jk,ik->i", far, regression.sigma.reshape(3, 3), far),
         "likelihood ratio, counts": likely - theory.likelihood_set(counts, DELTA).level,
         "likelihood ratio, prequential": likely - watch.set(DELTA).level,
     }

@@ -117,6 +117,8 @@ def test_the_rule_of_length_sees_what_it_should(tmp_path: Path):
 
 WHERE = {
     "change the bias schedule": "class BiasSchedule",
+    "add a setting that every agent has which learns from counts": "class Memory(",
+    "add a kind of range for settings": "class Check(",
     "add an agent": "class Agent(",
     "add a world": "A new world is",
     "change the Newton step": "newton_step",

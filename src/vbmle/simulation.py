@@ -22,6 +22,7 @@ import numpy as np
 
 from vbmle.common import validation
 from vbmle.common.validation import Floats, Ints
+from vbmle.common.values import Value
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.model.world import World
 from vbmle.planning import planner
@@ -60,7 +61,7 @@ class Player(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class History:
+class History(Value):
     """What happened, step by step, as `simulate` returns it; arrays of length T.
 
     Attributes

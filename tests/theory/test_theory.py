@@ -110,10 +110,10 @@ def test_the_steps_needed_invert_the_bound(target: float):
 
 def test_published_radii_are_those_of_the_agents():
     mdp = small_world().mdp
-    assert theory.uclk_radius(1, 3, 0.9, 1.0, 0.1) == vbmle.UCLK(mdp).radius()
+    assert theory.uclk_radius(1, 3, 0.9, 1.0, 0.1) == vbmle.UCLK(mdp).beta()
     assert theory.uclk_plus_radii(7, 3, 0.9, 1.0, 0.1) == vbmle.UCLKPlus(mdp).radii(7)
     log_det = vbmle.UCLK(mdp, radius="logdet")
-    assert theory.uclk_log_det_radius(0.0, 3, 0.9, 1.0, 0.1) == log_det.radius()
+    assert theory.uclk_log_det_radius(0.0, 3, 0.9, 1.0, 0.1) == log_det.beta()
 
 
 # Along a run

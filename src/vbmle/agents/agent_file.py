@@ -6,6 +6,7 @@ that comes back: it must be of the same class, and of the same model unless its 
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 from collections.abc import Mapping
@@ -13,12 +14,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 
-from vbmle.agents.recount import recount
 from vbmle.common.files import Snapshot, field, load_npz, save_npz
 from vbmle.common.validation import Ints
 from vbmle.estimation.counts import ImpossibleTransition
 from vbmle.model.mdp import LinearMixtureMDP
-from vbmle.model.widening import widened
 
 if TYPE_CHECKING:
     from vbmle.agents.base import Agent
@@ -41,8 +40,8 @@ class Meta(NamedTuple):
     """The settings that were functions: they are not in the file."""
     widened: list[int]
     """The pairs s * A + a that were widened."""
-    shape: Any
-    """[states, actions] of that model; None in files written before this was noted."""
+    shape: list[int]
+    """[states, actions] of that model."""
 
 
 def save(agent: Agent, path: str | os.PathLike[str]) -> None:
@@ -52,18 +51,48 @@ def save(agent: Agent, path: str | os.PathLike[str]) -> None:
 
 def content(agent: Agent) -> Snapshot:
     """The arrays of an agent's file."""
-    kept = {name: value for name, value in agent.settings.items() if not callable(value)}
+    settings, wide, arrays = made_of(agent)
+    kept = {name: value for name, value in settings.items() if not callable(value)}
     meta = {
         "format": FORMAT,
         "class": type(agent).__name__,
         "model": agent._given.fingerprint(),
         "settings": kept,
-        "functions": sorted(set(agent.settings) - set(kept)),
-        "widened": agent._wide,
+        "functions": sorted(set(settings) - set(kept)),
+        "widened": wide,
         "shape": [agent.mdp.num_states, agent.mdp.num_actions],
     }
-    text = np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8)
-    return {"meta": text, **agent._learnt()}
+    text = json.dumps(meta, default=np.ndarray.tolist)
+    found = {"meta": np.frombuffer(text.encode(), dtype=np.uint8), **arrays}
+    if agent.learns_from_counts:
+        found["where"] = cast("ModelAgent", agent)._evidence.counted_transitions()
+    return found
+
+
+def made_of(agent: Agent) -> tuple[dict[str, Any], list[int], Snapshot]:
+    """What an agent can be made of again: its settings, the pairs that were widened, and what it has learnt."""
+    takes = inspect.signature(type(agent)).parameters.values()
+    anything = any(one.kind is one.VAR_KEYWORD for one in takes)
+    names = {one.name for one in takes}
+    settings = {name: value for name, value in agent.settings.items() if anything or name in names}
+    return settings, agent._wide, agent.snapshot()
+
+
+def again(
+    kind: type[AnAgent],
+    mdp: LinearMixtureMDP,
+    settings: Mapping[str, Any],
+    wide: list[int],
+    snapshot: Snapshot,
+    own: Mapping[str, Any],
+) -> AnAgent:
+    """The agent that is made of this, and that has these attributes of its own beside."""
+    agent = kind(mdp, **settings)
+    if wide:
+        agent._widen(wide)
+    agent.restore(snapshot)
+    vars(agent).update(own)
+    return agent
 
 
 def load(
@@ -92,12 +121,12 @@ def load(
     if not all(type(pair) is int and 0 <= pair < pairs for pair in meta.widened):
         raise ValueError(f"{path} is a damaged agent file: widened needs pairs below {pairs}")
     try:
-        agent = cls(widened(mdp, meta.widened) if meta.widened else mdp, **meta.settings, **functions)
-        agent._given, agent._wide = mdp, meta.widened
-        if changed and where is not None:
-            recount(cast("ModelAgent", agent), snapshot, where)
-        else:
-            agent.restore(snapshot)
+        if not changed:
+            return again(cls, mdp, {**meta.settings, **functions}, meta.widened, snapshot, {})
+        agent = cls(mdp, **meta.settings, **functions)
+        if meta.widened:
+            agent._widen(meta.widened)
+        cast("ModelAgent", agent)._recount(snapshot, cast(Ints, where))
     except ImpossibleTransition as error:
         raise ImpossibleTransition(f"{path}: {error}") from error
     except (KeyError, ValueError, TypeError, ArithmeticError, MemoryError) as error:
@@ -112,11 +141,9 @@ def _read(path: str | os.PathLike[str]) -> tuple[Snapshot, Meta]:
         functions = field(meta, "functions", list)
         if not all(isinstance(name, str) for name in functions):
             raise ValueError("functions holds something other than names")
-        wide = meta.get("widened", [])
-        if not isinstance(wide, list):
-            raise ValueError("widened is not a list of pairs")
         kind, model = field(meta, "class", str), field(meta, "model", str)
-        return snapshot, Meta(kind, model, field(meta, "settings", dict), functions, wide, meta.get("shape"))
+        wide, shape = field(meta, "widened", list), field(meta, "shape", list)
+        return snapshot, Meta(kind, model, field(meta, "settings", dict), functions, wide, shape)
     except ValueError as error:
         raise ValueError(f"{path} is a damaged agent file: {error}") from error
 

@@ -1,27 +1,29 @@
 """An agent is two methods and a policy: act(state) -> action, observe(state, action, next_state), policy.
 
-`Agent` adds saving and exact continuation: it saves its parts (counts, trigger, solver, sampler, ...), each of which
-says what it saves, and the attributes that the class names in `saved`. The file is that of `vbmle.agents.agent_file`.
-`ModelAgent`, for agents that learn a model from transition counts, is in `vbmle.agents.model_agent`.
+Its settings are its annotated fields (`vbmle.common.stated`). It saves its parts (counts, trigger, solver, sampler,
+...), each of which says what it saves, and the attributes that the class names in `saved`; the file is that of
+`vbmle.agents.agent_file`. `ModelAgent`, for agents that learn a model from counts, is in `vbmle.agents.model_agent`.
 """
 
 from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Protocol, Self
+from copy import deepcopy
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from vbmle.agents import agent_file
 from vbmle.agents.decision import Decision
-from vbmle.agents.recount import MODEL_CHANGED
 from vbmle.agents.tuning import Knob, Role
 from vbmle.common import saved_checks
-from vbmle.common.files import Snapshot
-from vbmle.common.validation import Among, Ints, index, one_of
-from vbmle.estimation.counts import ImpossibleTransition, TransitionCounts
+from vbmle.common.keeper import Keeper, Part
+from vbmle.common.stated import REQUIRED, Stated, settings_of
+from vbmle.common.validation import Among, Floats, Ints, index, one_of
+from vbmle.common.values import same
+from vbmle.estimation.counts import TransitionCounts
 from vbmle.estimation.forgetting import ForgettingCounts
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.model.world import World
@@ -32,19 +34,22 @@ if TYPE_CHECKING:
     from vbmle.estimation.confidence import Confidence
     from vbmle.estimation.misfit import Misfit
 
-RAISE_OR_SKIP = ("raise", "skip")
-RaiseOrSkip = Annotated[str, Among(RAISE_OR_SKIP)]
-"""Of agents that do not estimate theta by likelihood: widening changes the likelihood, which they do not use."""
+MODEL_CHANGED = ("refuse", "recount")
 
 
-class Part(Protocol):
-    """What an agent is made of: anything that says what it saves, and goes on from there."""
+def a_policy(agent: Any, name: str, array: Ints) -> None:
+    """A saved policy takes allowed actions."""
+    require_policy(agent.mdp, array)
 
-    def snapshot(self) -> Snapshot:
-        """What was learnt, as arrays by name."""
 
-    def restore(self, snapshot: Snapshot) -> None:
-        """Continue from a snapshot."""
+def a_theta(agent: Any, name: str, array: Floats) -> None:
+    """A saved theta is feasible."""
+    agent.mdp.require_feasible(array, 1e-6)
+
+
+def a_state_or_none(agent: Any, name: str, array: Ints) -> None:
+    """A state, or -1."""
+    saved_checks.require_within(name, array, -1, agent.mdp.num_states - 1)
 
 
 def _is_part(value: Any) -> bool:
@@ -53,17 +58,18 @@ def _is_part(value: Any) -> bool:
     return hasattr(kind, "snapshot") and hasattr(kind, "restore")
 
 
-class Agent(ABC):
+class Agent(Stated, Keeper, ABC):
     """The base class of all agents. A subclass needs `observe` and `policy`, and `act` if it decides when asked.
 
-    Every attribute that is a `Part` is saved with the agent, and so are the attributes named in `saved`.
+    Its settings are annotated fields, or the keyword arguments that it hands to `super().__init__`: `load` makes it
+    with them. Every attribute that is a `Part` is saved with the agent, and so are the attributes named in `saved`.
 
     Parameters
     ----------
     mdp : LinearMixtureMDP
         What is known.
     **settings
-        The keyword arguments that rebuild the agent; `load` calls the class with them.
+        What the agent is made with beside the model, where its class has an `__init__` of its own.
 
     Raises
     ------
@@ -82,6 +88,14 @@ class Agent(ABC):
     0.0
     """
 
+    given: ClassVar[dict[str, tuple[str, str]]] = {
+        "mdp": ("LinearMixtureMDP", "What is known. The agent never sees the hidden theta.")
+    }
+
+    mdp: LinearMixtureMDP
+
+    made_of_fields = True  # its subclasses are; its own `__init__` is for those that write one
+
     randomised: ClassVar[bool] = False
     """Whether actions may differ from `policy`."""
 
@@ -90,9 +104,6 @@ class Agent(ABC):
 
     role: ClassVar[Role] = "explorer"
     """How comparisons take it: see `Role`."""
-
-    saved: ClassVar[tuple[str, ...]] = ()
-    """Attributes, arrays or numbers, that are saved beside the parts; those of base classes come on top."""
 
     learns_from_counts: ClassVar[bool] = False
     """Whether counts are all that observations leave behind, so that they can be recounted on another model."""
@@ -103,19 +114,44 @@ class Agent(ABC):
     tuning: ClassVar[Knob | None] = None
     """What is tuned in comparisons."""
 
-    renamed: ClassVar[dict[str, str]] = {}
-    """Settings that were renamed: the old name, and the current one."""
-
     decisions = 0
     """How often it has solved something in order to decide."""
 
-    counts: TransitionCounts
-
     def __init__(self, mdp: LinearMixtureMDP, **settings: Any) -> None:
         _require_model(type(self).__name__, mdp)
-        self.mdp = self._given = mdp  # the model at work, and the one that was given
+        self.mdp = mdp
         self.settings = settings
-        self._wide: list[int] = []  # the pairs that were widened on the way from one to the other
+
+    def __post_init__(self) -> None:
+        """Check the settings, and start: what the `__init__` that is made of the fields ends with."""
+        _require_model(type(self).__name__, self.mdp)
+        self.settings = {}
+        for setting in settings_of(type(self)):
+            value = setting.checked(getattr(self, setting.name))
+            self.settings[setting.name] = value
+            vars(self)[setting.name] = value
+        self._set_up()
+
+    def _set_up(self) -> None:
+        """Make ready to act, with nothing learnt."""
+        self._start()
+
+    def _start(self) -> None:
+        """Make what is kept between decisions, from the model and the settings: a subclass says what that is."""
+
+    @property
+    def _given(self) -> LinearMixtureMDP:
+        """The model that the agent was made with; the one at work is `mdp`."""
+        return self.mdp
+
+    @property
+    def _wide(self) -> list[int]:
+        """The pairs that were widened on the way from one to the other."""
+        return []
+
+    def _widen(self, pairs: list[int]) -> None:
+        """Go on with those pairs widened."""
+        raise ValueError(f"{type(self).__name__} does not widen, and pairs are {pairs[:3]}; it needs none")
 
     def act(self, state: Any) -> Any:
         """The action to take in `state`, that of the policy in force; asking twice gives the same answer.
@@ -204,93 +240,41 @@ class Agent(ABC):
         return belief(self._require_counts("a belief"), prior)
 
     def _all_counts(self, needed_for: str) -> TransitionCounts:
-        if isinstance(self._require_counts(needed_for), ForgettingCounts):
+        counts = self._require_counts(needed_for)
+        if isinstance(counts, ForgettingCounts):
             raise ValueError(
                 f"{type(self).__name__} forgets (forget=...); {needed_for} needs all observations"
             )
-        return self.counts
-
-    def _counted(self, state: int, action: int, next_state: int) -> int | None:
-        """Count a transition and return its index; None for one that no feasible theta allows, where it is skipped."""
-        try:
-            return self.counts.add(state, action, next_state)
-        except ImpossibleTransition:
-            if self.settings.get("on_impossible", "raise") == "raise":
-                raise
-            self.counts.skip(state, action, next_state)
-            return None
+        return counts
 
     def _require_counts(self, needed_for: str) -> TransitionCounts:
-        if not hasattr(self, "counts"):
+        counts: TransitionCounts | None = getattr(self, "counts", None)
+        if counts is None:
             raise ValueError(f"{type(self).__name__} keeps no transition counts; {needed_for} needs them")
-        return self.counts
+        return counts
 
     def _parts(self) -> dict[str, Part]:
-        """The parts by name."""
-        return {name.lstrip("_"): value for name, value in vars(self).items() if _is_part(value)}
+        """Every attribute that is one; the trigger last, for what it kept is checked against the others."""
+        found = {name.lstrip("_"): value for name, value in vars(self).items() if _is_part(value)}
+        return dict(sorted(found.items(), key=lambda part: part[0] == "trigger"))
 
-    def _saved(self) -> list[str]:
-        """The attributes that are saved beside the parts."""
-        return [name for kind in reversed(type(self).__mro__) for name in vars(kind).get("saved", ())]
+    def __copy__(self) -> Self:
+        """Another that shares nothing with this one: an agent is a value."""
+        return deepcopy(self)
 
-    def snapshot(self) -> Snapshot:
-        """What was learnt, as arrays by name."""
-        found = {name.lstrip("_"): np.array(getattr(self, name)) for name in self._saved()}
-        for name, part in self._parts().items():
-            found |= {f"{name}.{key}": np.array(value) for key, value in part.snapshot().items()}
-        return found
+    def __eq__(self, other: object) -> bool:
+        """Of one class, with equal settings, on equal models, and they have learnt the same."""
+        if not isinstance(other, Agent) or type(self) is not type(other):
+            return NotImplemented
+        mine, theirs = ([one.mdp, one.settings, one.snapshot()] for one in (self, other))
+        return same(mine, theirs)
 
-    def restore(self, snapshot: Snapshot) -> None:
-        """Continue from a snapshot of an agent with the same settings; ValueError names the field that does not fit."""
-        own = {name.lstrip("_") for name in self._saved()}
-        parts = self._parts()
-        for key in snapshot:
-            if key not in own and key.split(".")[0] not in parts:
-                raise ValueError(f"{type(self).__name__} has no {key[:40]!r}")
-        fresh = {name: array for name, array in self.snapshot().items() if name in own}
-        saved_checks.require_like("", {name: snapshot[name] for name in own if name in snapshot}, fresh)
-        self._check(snapshot)
-        for name in self._saved():
-            value, kept = getattr(self, name), snapshot[name.lstrip("_")]
-            if isinstance(value, np.ndarray):
-                value[...] = kept  # in place: it may be a view of the core's memory
-            else:
-                setattr(self, name, type(value)(kept))
-        for name, part in self._in_order(parts):
-            start = f"{name}."
-            try:
-                part.restore(
-                    {key.removeprefix(start): snapshot[key] for key in snapshot if key.startswith(start)}
-                )
-            except ValueError as error:
-                raise ValueError(f"{name}: {error}") from error
-
-    @staticmethod
-    def _in_order(parts: dict[str, Part]) -> list[tuple[str, Part]]:
-        """The trigger last: what it kept is checked against the other parts."""
-        return sorted(parts.items(), key=lambda part: part[0] == "trigger")
-
-    def _check(self, snapshot: Snapshot) -> None:
-        """Refuse saved attributes that are out of range; their kinds and shapes are right."""
-        for name in self._saved():
-            key = name.lstrip("_")
-            if key == "policy":
-                require_policy(self.mdp, snapshot[key])
-            elif key == "V":
-                worst = 2.0 / (1.0 - self.mdp.discount)
-                saved_checks.require_within(key, snapshot[key], -worst, worst)
-            elif key == "decided":
-                saved_checks.require_within(key, snapshot[key], -1, self.mdp.num_states - 1)
-            elif key == "theta":
-                self.mdp.require_feasible(snapshot[key], 1e-6)
-            elif key in ("decisions", "empty_sets", "steps"):
-                saved_checks.require_within(key, snapshot[key], 0, 2**62)
-            elif key in ("error_bound", "alpha"):
-                saved_checks.require_within(key, snapshot[key], 0.0, np.inf)
-
-    def _learnt(self) -> Snapshot:
-        """All that is written to a file: the snapshot, and what a subclass needs for a model that has changed."""
-        return self.snapshot()
+    def __repr__(self) -> str:
+        defaults = {setting.name: setting.default for setting in settings_of(type(self))}
+        told = [f"{k}={v!r}" for k, v in self.settings.items() if not same(v, defaults.get(k, REQUIRED))]
+        total = getattr(getattr(self, "counts", None), "total", None)
+        seen = "" if total is None else f" after {total} observations"
+        return f"<{type(self).__name__}({', '.join([repr(self.mdp), *told])}){seen}>"
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the agent as .npz (no pickle): after `load`, act and observe go on exactly as before."""
@@ -307,7 +291,7 @@ class Agent(ABC):
         """Rebuild a saved agent on the same model; settings that are functions have to be passed again by name.
 
         model_changed: what to do if the model has changed, say its reward was corrected. "refuse" it, or
-        "recount": what was counted carries over, for agents that learn from counts (`vbmle.agents.recount`).
+        "recount": what was counted carries over, for agents that learn from counts (`vbmle.estimation.evidence`).
         """
         one_of("model_changed", model_changed, MODEL_CHANGED)
         if isinstance(path, LinearMixtureMDP):
@@ -340,17 +324,3 @@ def require_convex(name: str, mdp: LinearMixtureMDP) -> None:
             f"{name} needs a convex set of thetas, and domain='vertices' has single candidates; "
             "VBMLE, MaximumLikelihood and PSRL choose among them, or take domain='simplex'"
         )
-
-
-def require_every_action(name: str, mdp: LinearMixtureMDP) -> None:
-    """Refuse a model with actions that are not allowed, for agents that try them all."""
-    if not mdp.allowed.all():
-        raise ValueError(
-            f"{name} needs every action in every state, and allowed= leaves some out; VBMLE respects it"
-        )
-
-
-def rule_for_impossible(rule: str) -> dict[str, str]:
-    """The setting `on_impossible` of an agent that can refuse or skip; none where it is the default."""
-    one_of("on_impossible", rule, RAISE_OR_SKIP)
-    return {} if rule == "raise" else {"on_impossible": rule}

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from vbmle.agents.posterior import sampler_for
 from vbmle.common import validation
 from vbmle.common.validation import Floats
+from vbmle.common.values import Value
 from vbmle.estimation.candidates import posterior
 from vbmle.estimation.counts import TransitionCounts
 
@@ -23,7 +24,7 @@ INTERVAL_TAIL = 0.05
 
 
 @dataclass(frozen=True, eq=False)
-class Belief:
+class Belief(Value):
     """What an agent believes about theta, as `Agent.belief` returns it.
 
     Attributes

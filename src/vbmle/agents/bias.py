@@ -6,7 +6,8 @@ import math
 from collections.abc import Callable
 from typing import Annotated
 
-from vbmle.common.validation import Among, non_negative, one_of
+from vbmle.common.stated import AT_LEAST_0
+from vbmle.common.validation import Among
 
 
 def constant(t: int) -> float:
@@ -24,12 +25,24 @@ VBMLE's objective with the constant bias 1 / eta.
 Bias = Annotated[str, Among(BIASES)] | Callable[[int], float]
 
 
+Schedule = Annotated[
+    Bias,
+    "The schedule alpha(t), t = 1, 2, ...: sqrt(t) as in the paper of VBMLE; log(1 + t), as in that of RBMLE, which "
+    "fades sooner; 1 at all times, as in MEX; or any function of t that returns a finite number of at least 0.",
+]
+BiasScale = Annotated[
+    float,
+    AT_LEAST_0,
+    "Multiplies the schedule: log-likelihood (nats) per unit of value. 0 turns exploration off; larger explores more.",
+]
+
+
 class BiasSchedule:
     """alpha(t), from the name of a schedule or from any function of t = 1, 2, ..."""
 
     def __init__(self, bias: Bias, scale: float) -> None:
-        self.scale = non_negative("bias_scale", scale)
-        self._schedule = bias if callable(bias) else BIASES[one_of("bias", bias, tuple(BIASES))]
+        self.scale = scale
+        self._schedule = bias if callable(bias) else BIASES[bias]
 
     def at(self, t: int) -> float:
         """alpha(t); ValueError where the schedule gives no weight."""

@@ -16,50 +16,23 @@ regret bound is known for it here.
 from __future__ import annotations
 
 import math
+from typing import Annotated
 
 import numpy as np
 
 from vbmle.agents import decision
 from vbmle.agents.base import require_convex
 from vbmle.agents.decision import Decision
-from vbmle.agents.model_agent import ModelAgent, OnImpossible
-from vbmle.agents.triggers import UPDATES, EveryObservation, InformationGrown, Update
+from vbmle.agents.model_agent import ModelAgent
+from vbmle.agents.triggers import DrawAgain, EveryObservation, InformationGrown
 from vbmle.agents.tuning import Knob
-from vbmle.common.validation import Floats, Ints, index, non_negative, one_of
-from vbmle.estimation.change_point import Restart
-from vbmle.estimation.forgetting import Forget
-from vbmle.estimation.maximiser import Solver, make_objective
-from vbmle.model.mdp import LinearMixtureMDP
+from vbmle.common.stated import AT_LEAST_0, Seed
+from vbmle.common.validation import Floats, Ints
+from vbmle.estimation.maximiser import Ridge, Solver, make_objective
 
 
 class EVILL(ModelAgent):
     """Plays the optimal policy of the most likely theta under a random linear tilt.
-
-    Parameters
-    ----------
-    mdp : LinearMixtureMDP
-        What is known. The agent never sees the hidden theta.
-    scale : float, default 1.0
-        The size of the tilt, in standard deviations of the score; at least 0. 0 is maximum likelihood.
-    ridge : float, default 1.0
-        The weight of the penalty ridge/2 |theta|^2; at least 0.
-    update : {"every-step", "doubling"}, default "doubling"
-        When to draw again: at every step, or only when the information has doubled; in between the
-        policy in force is played.
-    seed : int, default 0
-        Seeds the tilts. The world's luck has its own seed.
-    on_impossible : {"raise", "skip", "widen"}, default "raise"
-        What to do with an observed transition that the model calls impossible: refuse it, note it without learning
-        from it, or from then on give every next state of its pair (s, a) a small probability.
-    forget : float or {"window": int}, optional
-        How old observations fade: a half-life in steps, or a window of the last ones. By default none is forgotten.
-    restart : {"on-alarm"}, optional
-        Forget everything observed before a change of theta, when a test finds one. By default there is no such test.
-
-    Raises
-    ------
-    ValueError
-        If a setting is out of range, or theta is one of the candidates (domain "vertices").
 
     Examples
     --------
@@ -74,34 +47,26 @@ class EVILL(ModelAgent):
     label = "EVILL"
     tuning = Knob("scale", (0.3, 1.0, 3.0))
 
-    def __init__(
-        self,
-        mdp: LinearMixtureMDP,
-        scale: float = 1.0,
-        ridge: float = 1.0,
-        update: Update = "doubling",
-        seed: int = 0,
-        on_impossible: OnImpossible = "raise",
-        forget: Forget = None,
-        restart: Restart = None,
-    ) -> None:
+    scale: Annotated[
+        float,
+        AT_LEAST_0,
+        "The size of the tilt, in standard deviations of the score; 0 is maximum likelihood.",
+    ] = 1.0
+    ridge: Ridge = 1.0
+    update: DrawAgain = "doubling"
+    seed: Seed = 0
+
+    def _start(self) -> None:
+        mdp = self.mdp
         require_convex(type(self).__name__, mdp)
-        super().__init__(
-            mdp,
-            scale=non_negative("scale", scale),
-            ridge=non_negative("ridge", ridge),
-            update=one_of("update", update, UPDATES),
-            seed=index("seed", seed, 2**63),
-            on_impossible=on_impossible,
-            forget=forget,
-            restart=restart,
+        self._trigger = (
+            EveryObservation() if self.update == "every-step" else InformationGrown(mdp, self.ridge)
         )
-        self._trigger = InformationGrown(mdp, ridge) if update == "doubling" else EveryObservation()
         self._likely, self._solver = Solver(mdp), Solver(mdp)
         self._solver.plan()
         self._tilt = np.zeros(mdp.dimension)
-        self._untilted = make_objective(self.counts, self.settings["ridge"])
-        self._objective = make_objective(self.counts, self.settings["ridge"], linear=self._tilt)
+        self._untilted = make_objective(self.counts, self.ridge)
+        self._objective = make_objective(self.counts, self.ridge, linear=self._tilt)
 
     @property
     def policy(self) -> Ints:
@@ -114,8 +79,8 @@ class EVILL(ModelAgent):
 
     def _decide(self, state: int) -> None:
         self._likely.climb(self._untilted)
-        rng = np.random.default_rng([self.settings["seed"], self.counts.total])
-        self._tilt[...] = self.settings["scale"] * self._score_noise(rng)
+        rng = np.random.default_rng([self.seed, self.counts.total])
+        self._tilt[...] = self.scale * self._score_noise(rng)
         self._solver.climb(self._objective)
         self._solver.plan()
 
@@ -125,7 +90,7 @@ class EVILL(ModelAgent):
         seen = np.nonzero(counts)[0]
         p = np.maximum(possible.probabilities(self._likely.theta)[seen], np.finfo(np.float64).tiny)
         weight = np.sqrt(counts[seen]) / p * rng.standard_normal(len(seen))
-        noise = math.sqrt(self.settings["ridge"]) * rng.standard_normal(self.mdp.dimension)
+        noise = math.sqrt(self.ridge) * rng.standard_normal(self.mdp.dimension)
         return np.asarray(noise + possible.phi[seen].T @ weight)
 
     def _outcome(self) -> Decision:

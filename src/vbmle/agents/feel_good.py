@@ -13,52 +13,24 @@ so that nothing changes when rewards are multiplied by a constant. That is exact
 
 from __future__ import annotations
 
+from typing import Annotated, ClassVar
+
 import numpy as np
 
-from vbmle.agents.base import require_convex
+from vbmle.agents.base import a_policy, a_theta, require_convex
 from vbmle.agents.decision import Decision
 from vbmle.agents.informed_vbmle import reward_range
-from vbmle.agents.model_agent import ModelAgent, OnImpossible
-from vbmle.agents.posterior import MOST_DRAWS, MOST_THINNING, Sampler, sampler_for
-from vbmle.agents.triggers import UPDATES, EveryObservation, InformationGrown, Update
-from vbmle.common.validation import Floats, Ints, at_most, index, non_negative, one_of
-from vbmle.estimation.change_point import Restart
-from vbmle.estimation.forgetting import Forget
-from vbmle.model.mdp import LinearMixtureMDP
+from vbmle.agents.model_agent import ModelAgent
+from vbmle.agents.posterior import MOST_DRAWS, Sampler, Thinning, sampler_for
+from vbmle.agents.triggers import DrawAgain, EveryObservation, InformationGrown
+from vbmle.common.keeper import Saved, at_least_0
+from vbmle.common.stated import AT_LEAST_0, Seed, up_to
+from vbmle.common.validation import Floats, Ints
 from vbmle.planning.planner import make_planner
 
 
 class FeelGoodSampling(ModelAgent):
     """Plays the optimal policy of a draw from the posterior, tilted towards models of high value.
-
-    Parameters
-    ----------
-    mdp : LinearMixtureMDP
-        What is known. The agent never sees the hidden theta.
-    bias : float, default 1.0
-        The weight of the value of the current state, in nats per range of the reward; at least 0. 0 is PSRL.
-    draws : int, default 8
-        Draws from the posterior for each decision, one of which is chosen; at least 1.
-    update : {"every-step", "doubling"}, default "doubling"
-        When to draw again: at every step, or only when the information has doubled; in between the
-        policy in force is played.
-    thinning : int, default 10
-        Steps of the chain per free coordinate between two draws; at least 1.
-    seed : int, default 0
-        Seeds everything that the agent draws for itself: the draws from the
-        posterior. The world's luck has its own seed.
-    on_impossible : {"raise", "skip", "widen"}, default "raise"
-        What to do with an observed transition that the model calls impossible: refuse it, note it without learning
-        from it, or from then on give every next state of its pair (s, a) a small probability.
-    forget : float or {"window": int}, optional
-        How old observations fade: a half-life in steps, or a window of the last ones. By default none is forgotten.
-    restart : {"on-alarm"}, optional
-        Forget everything observed before a change of theta, when a test finds one. By default there is no such test.
-
-    Raises
-    ------
-    ValueError
-        If a setting is out of range, or theta is one of the candidates (domain "vertices").
 
     Examples
     --------
@@ -70,39 +42,32 @@ class FeelGoodSampling(ModelAgent):
     """
 
     label = "feel-good sampling"
-    saved = ("_theta", "_policy", "_error_bound")
+    saved: ClassVar[Saved] = {"_theta": a_theta, "_policy": a_policy, "_error_bound": at_least_0}
 
-    def __init__(
-        self,
-        mdp: LinearMixtureMDP,
-        bias: float = 1.0,
-        draws: int = 8,
-        update: Update = "doubling",
-        thinning: int = 10,
-        seed: int = 0,
-        on_impossible: OnImpossible = "raise",
-        forget: Forget = None,
-        restart: Restart = None,
-    ) -> None:
+    bias: Annotated[
+        float,
+        AT_LEAST_0,
+        "The weight of the value of the current state, in nats per range of the reward; 0 is PSRL.",
+    ] = 1.0
+    draws: Annotated[
+        int, up_to(MOST_DRAWS), "Draws from the posterior for each decision, one of which is chosen."
+    ] = 8
+    update: DrawAgain = "doubling"
+    thinning: Thinning = 10
+    seed: Seed = 0
+
+    def _start(self) -> None:
+        mdp = self.mdp
         require_convex(type(self).__name__, mdp)
-        super().__init__(
-            mdp,
-            bias=non_negative("bias", bias),
-            draws=at_most("draws", draws, MOST_DRAWS),
-            update=one_of("update", update, UPDATES),
-            thinning=at_most("thinning", thinning, MOST_THINNING),
-            seed=index("seed", seed, 2**63),
-            on_impossible=on_impossible,
-            forget=forget,
-            restart=restart,
+        self._sampler: Sampler = sampler_for(mdp, self.thinning)
+        self._trigger = (
+            EveryObservation() if self.update == "every-step" else InformationGrown(mdp, ridge=1.0)
         )
-        self._sampler: Sampler = sampler_for(mdp, thinning)
-        self._trigger = InformationGrown(mdp, ridge=1.0) if update == "doubling" else EveryObservation()
         self._planner = make_planner(mdp)
         self._theta: Floats = np.array(mdp.polytope.interior)
         self._policy: Ints = mdp.allowed.argmax(axis=1)  # the first allowed action
         self._error_bound = np.inf
-        self._weight = self.settings["bias"] / reward_range(mdp)
+        self._weight = self.bias / reward_range(mdp)
 
     @property
     def policy(self) -> Ints:
@@ -114,10 +79,10 @@ class FeelGoodSampling(ModelAgent):
         return self._theta
 
     def _decide(self, state: int) -> None:
-        rng = np.random.default_rng([self.settings["seed"], self.counts.total])
+        rng = np.random.default_rng([self.seed, self.counts.total])
         planner, best = self._planner, -np.inf
         planner.put(policy=self._policy)
-        for _ in range(self.settings["draws"]):
+        for _ in range(self.draws):
             planner.put(theta=self._sampler.draw(self.counts, rng), V=0.0)
             planner.assemble()  # from V = 0, so that a plan depends on theta and the policy alone
             error = planner.optimal()

@@ -16,54 +16,22 @@ There is no proof for this form.
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, ClassVar
 
-from vbmle.agents.base import require_convex
+from vbmle.agents.base import a_policy, require_convex
 from vbmle.agents.decision import Decision
-from vbmle.agents.information_ratio import INFORMED_UPDATES, PosteriorDraws, informed_trigger
-from vbmle.agents.model_agent import ModelAgent, OnImpossible
-from vbmle.agents.posterior import MOST_DRAWS, MOST_THINNING
-from vbmle.common.validation import Among, Ints, at_most, index, one_of, positive_integer
-from vbmle.estimation.change_point import Restart
-from vbmle.estimation.forgetting import Forget
-from vbmle.model.mdp import LinearMixtureMDP
+from vbmle.agents.information_ratio import Draws, Fresh, InformedUpdate, PosteriorDraws, informed_trigger
+from vbmle.agents.model_agent import ModelAgent
+from vbmle.agents.posterior import Thinning
+from vbmle.common.keeper import Saved
+from vbmle.common.stated import Seed, up_to
+from vbmle.common.validation import Ints
 
 MOST_ROUNDS = 1000
 
 
 class InformationDirected(ModelAgent):
     """Plays the policy that loses least, squared, for what it teaches about theta.
-
-    Parameters
-    ----------
-    mdp : LinearMixtureMDP
-        What is known. The agent never sees the hidden theta.
-    draws : int, default 12
-        Draws from the posterior to judge by; at least 1.
-    fresh : int, default 2
-        How many of them are replaced for each observation; at least 1.
-    rounds : int, default 4
-        Fixed-point steps in the search for the policy; at least 1.
-    update : {"every-step", "tenth", "doubling"}, default "every-step"
-        When to decide again: at every step, or when the information about what was observed has grown by a tenth, or
-        has doubled; in between the policy in force is played.
-    thinning : int, default 10
-        Steps of the chain per free coordinate between two draws; at least 1.
-    seed : int, default 0
-        Seeds everything that the agent draws for itself: the draws from the
-        posterior. The world's luck has its own seed.
-    on_impossible : {"raise", "skip", "widen"}, default "raise"
-        What to do with an observed transition that the model calls impossible: refuse it, note it without learning
-        from it, or from then on give every next state of its pair (s, a) a small probability.
-    forget : float or {"window": int}, optional
-        How old observations fade: a half-life in steps, or a window of the last ones. By default none is forgotten.
-    restart : {"on-alarm"}, optional
-        Forget everything observed before a change of theta, when a test finds one. By default there is no such test.
-
-    Raises
-    ------
-    ValueError
-        If a setting is out of range, or theta is one of the candidates (domain "vertices").
 
     Examples
     --------
@@ -75,37 +43,20 @@ class InformationDirected(ModelAgent):
     """
 
     label = "information-directed"
-    saved = ("_policy",)
+    saved: ClassVar[Saved] = {"_policy": a_policy}
 
-    def __init__(
-        self,
-        mdp: LinearMixtureMDP,
-        draws: int = 12,
-        fresh: int = 2,
-        rounds: int = 4,
-        update: Annotated[str, Among(INFORMED_UPDATES)] = "every-step",
-        thinning: int = 10,
-        seed: int = 0,
-        on_impossible: OnImpossible = "raise",
-        forget: Forget = None,
-        restart: Restart = None,
-    ) -> None:
-        require_convex(type(self).__name__, mdp)
-        super().__init__(
-            mdp,
-            draws=at_most("draws", draws, MOST_DRAWS),
-            fresh=positive_integer("fresh", fresh),
-            rounds=at_most("rounds", rounds, MOST_ROUNDS),
-            update=one_of("update", update, INFORMED_UPDATES),
-            thinning=at_most("thinning", thinning, MOST_THINNING),
-            seed=index("seed", seed, 2**63),
-            on_impossible=on_impossible,
-            forget=forget,
-            restart=restart,
-        )
-        self._draws = PosteriorDraws(self.counts, draws, fresh, thinning, seed)
-        self._policy: Ints = mdp.allowed.argmax(axis=1)  # the first allowed action
-        self._trigger = informed_trigger(mdp, update)
+    draws: Draws = 12
+    fresh: Fresh = 2
+    rounds: Annotated[int, up_to(MOST_ROUNDS), "Fixed-point steps in the search for the policy."] = 4
+    update: InformedUpdate = "every-step"
+    thinning: Thinning = 10
+    seed: Seed = 0
+
+    def _start(self) -> None:
+        require_convex(type(self).__name__, self.mdp)
+        self._draws = PosteriorDraws(self.counts, self.draws, self.fresh, self.thinning, self.seed)
+        self._policy: Ints = self.mdp.allowed.argmax(axis=1)  # the first allowed action
+        self._trigger = informed_trigger(self.mdp, self.update)
 
     @property
     def policy(self) -> Ints:
@@ -117,7 +68,7 @@ class InformationDirected(ModelAgent):
         policy = draws.best_for(0.0, self._policy)
         score = draws.score(policy, state)
         chosen, least = policy, score
-        for _ in range(self.settings["rounds"]):
+        for _ in range(self.rounds):
             if score.regret == 0.0 or score.information == 0.0:
                 break
             policy = draws.best_for(score.regret / (2.0 * score.information), policy)

@@ -16,15 +16,17 @@ multiplied by a constant. V* of a draw is found once, when it is drawn, and V^pi
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from vbmle.agents.posterior import Sampler, sampler_for
+from vbmle.agents.posterior import MOST_DRAWS, Sampler, sampler_for
 from vbmle.agents.triggers import EveryStep, InformationGrown, Trigger
 from vbmle.common import saved_checks
 from vbmle.common.files import Snapshot
-from vbmle.common.validation import Floats, Ints
+from vbmle.common.keeper import Keeper, Part, Saved, a_value, anything
+from vbmle.common.stated import AT_LEAST_1, up_to
+from vbmle.common.validation import Among, Floats, Ints
 from vbmle.estimation.counts import TransitionCounts
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.planning.planner import expected_reward, make_planner, uses_factors
@@ -40,6 +42,21 @@ MOST_IMPROVEMENTS = 50
 
 INFORMED_UPDATES = ("every-step", "tenth", "doubling")
 """When to decide again: each time, or when information has grown by a tenth, or doubled."""
+
+InformedUpdate = Annotated[
+    str,
+    Among(INFORMED_UPDATES),
+    "When to decide again: at every step, or when the information about what was observed has grown by a tenth, or has "
+    "doubled; in between the policy in force is played.",
+]
+Draws = Annotated[
+    int, up_to(MOST_DRAWS), "Draws from the posterior to judge policies by. With few, chance decides."
+]
+Fresh = Annotated[
+    int,
+    AT_LEAST_1,
+    "How many of them are replaced for each observation, as far as there was anything to judge.",
+]
 
 TENTH = 1.1
 
@@ -68,13 +85,24 @@ class Score(NamedTuple):
         return self.ratio(exponent), self.regret
 
 
-class PosteriorDraws:
+def _actions(draws: Any, name: str, policies: Ints) -> None:
+    saved_checks.require_within(name, policies, 0, draws.mdp.num_actions - 1)
+
+
+class PosteriorDraws(Keeper):
     """A ring of draws given the counts, `fresh` of them replaced for every observation; scores policies by them."""
+
+    saved: ClassVar[Saved] = {
+        "_thetas": anything,  # these two are looked at together, in `restore`
+        "_ring": anything,
+        "_best": a_value,
+        "_policies": _actions,
+    }
 
     def __init__(self, counts: TransitionCounts, draws: int, fresh: int, thinning: int, seed: int) -> None:
         mdp = counts.mdp
         self._sampler: Sampler = sampler_for(mdp, thinning)
-        self._counts, self._mdp, self._fresh, self._seed = counts, mdp, fresh, seed
+        self._counts, self.mdp, self._fresh, self._seed = counts, mdp, fresh, seed
         self._planners = [make_planner(mdp) for _ in range(draws)]
         self._mean = make_planner(mdp)
         self._factors = uses_factors(mdp)
@@ -85,7 +113,9 @@ class PosteriorDraws:
         self._entropy = np.zeros((draws, mdp.transitions.count))  # p_m log p_m
         self._version = np.zeros(draws, np.int64)  # how often each was drawn anew
         self._known: dict[bytes, tuple[Floats, Ints]] = {}
-        self._seen, self._turn = -1, 0
+        self._ring = np.array(
+            [-1, 0]
+        )  # the observations at the last draw, -1 before the first, and whose turn it is
         self._information = np.zeros(states * mdp.num_actions)
         self._first_pair = np.arange(states) * mdp.num_actions
 
@@ -97,15 +127,16 @@ class PosteriorDraws:
     def refresh(self) -> None:
         """Replace the oldest draws: so many for each observation since the last time, at first all of them."""
         size, total = len(self._planners), self._counts.total
-        count = size if self._seen < 0 else min(size, self._fresh * (total - self._seen))
+        seen, turn = self._ring.tolist()
+        count = size if seen < 0 else min(size, self._fresh * (total - seen))
         if count == 0:
             return
         rng = np.random.default_rng([self._seed, total])
-        drawn = (self._turn + np.arange(count)) % size
+        drawn = (turn + np.arange(count)) % size
         for m in drawn.tolist():
             self._draw(m, rng)
         self._weigh(drawn)
-        self._turn, self._seen = (self._turn + count) % size, total
+        self._ring[...] = total, (turn + count) % size
         self._average()
 
     def _draw(self, m: int, rng: np.random.Generator) -> None:
@@ -128,7 +159,7 @@ class PosteriorDraws:
         mean.put(theta=self._thetas.mean(axis=0))
         mean.assemble()
         apart = self._entropy.mean(axis=0) - mean.p * np.log(np.maximum(mean.p, 1e-300))
-        self._information = np.maximum(np.add.reduceat(apart, self._mdp.transitions.indptr[:-1]), 0.0)
+        self._information = np.maximum(np.add.reduceat(apart, self.mdp.transitions.indptr[:-1]), 0.0)
 
     def score(self, policy: Ints, state: int, tilt: float = 0.0) -> Score:
         """D and G of a policy, from a state; D by weights proportional to exp(tilt V*)."""
@@ -166,7 +197,7 @@ class PosteriorDraws:
 
     def best_for(self, price: float, start: Ints) -> Ints:
         """A policy that is optimal for r + price * I on the mean model: policy iteration from `start`."""
-        mdp, mean, transitions = self._mdp, self._mean, self._mdp.transitions
+        mdp, mean, transitions = self.mdp, self._mean, self.mdp.transitions
         gain = expected_reward(mdp, mean.p) + price * self._information
         policy = np.array(start)
         gain[~mdp.allowed.ravel()] = -np.inf
@@ -189,41 +220,25 @@ class PosteriorDraws:
             policy[gains] = Q.argmax(axis=1)[gains]
         return policy
 
-    def snapshot(self) -> Snapshot:
-        """The draws, their plans, and where the ring stands."""
-        kept: Snapshot = {"thetas": self._thetas, "best": self._best, "policies": self._policies}
-        kept |= {"ring": np.array([self._seen, self._turn])}
-        return kept | {f"sampler.{name}": value for name, value in self._sampler.snapshot().items()}
+    def _parts(self) -> dict[str, Part]:
+        return {"sampler": self._sampler}
 
     def restore(self, snapshot: Snapshot) -> None:
         """Continue from a snapshot; ValueError names the field that does not fit."""
-        self._check(snapshot)
-        self._thetas[...], self._best[...] = snapshot["thetas"], snapshot["best"]
-        self._policies[...] = snapshot["policies"]
-        self._seen, self._turn = (int(i) for i in snapshot["ring"])
-        start = "sampler."
-        self._sampler.restore({k.removeprefix(start): v for k, v in snapshot.items() if k.startswith(start)})
+        super().restore(snapshot)
+        seen, turn = self._ring.tolist()
+        if not (-1 <= seen <= self._counts.total and 0 <= turn < len(self._planners)):
+            raise ValueError(
+                f"ring is {seen}, {turn}; it needs at most {self._counts.total} observations and a place in the ring"
+            )
+        for theta in self._thetas if seen >= 0 else ():
+            self.mdp.require_feasible(theta, 1e-6)
+        if seen < 0 and self._thetas.any():
+            raise ValueError("thetas is not 0, though nothing was drawn")
         self._known.clear()
         for m, planner in enumerate(self._planners):
             planner.put(theta=self._thetas[m])
             planner.assemble()
         self._weigh(np.arange(len(self._planners)))
-        if self._seen >= 0:
+        if seen >= 0:
             self._average()
-
-    def _check(self, snapshot: Snapshot) -> None:
-        own = {name: array for name, array in self.snapshot().items() if not name.startswith("sampler.")}
-        rest = {name: array for name, array in snapshot.items() if not name.startswith("sampler.")}
-        saved_checks.require_like("", rest, own)
-        mdp, (seen, turn) = self._mdp, snapshot["ring"].tolist()
-        if not (-1 <= seen <= self._counts.total and 0 <= turn < len(self._planners)):
-            raise ValueError(
-                f"ring is {seen}, {turn}; it needs at most {self._counts.total} observations and a place in the ring"
-            )
-        saved_checks.require_within("policies", snapshot["policies"], 0, mdp.num_actions - 1)
-        worst = 2.0 / (1.0 - mdp.discount)
-        saved_checks.require_within("best", snapshot["best"], -worst, worst)
-        for theta in snapshot["thetas"] if seen >= 0 else ():
-            mdp.require_feasible(theta, 1e-6)
-        if seen < 0 and snapshot["thetas"].any():
-            raise ValueError("thetas is not 0, though nothing was drawn")

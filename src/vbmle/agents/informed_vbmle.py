@@ -43,31 +43,28 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
 from vbmle.agents import decision
 from vbmle.agents.decision import Decision
-from vbmle.agents.information_ratio import INFORMED_UPDATES, PosteriorDraws, Score, informed_trigger
-from vbmle.agents.model_agent import ModelAgent, OnImpossible
-from vbmle.agents.posterior import MOST_DRAWS, MOST_THINNING
+from vbmle.agents.information_ratio import (
+    Draws,
+    Fresh,
+    InformedUpdate,
+    PosteriorDraws,
+    Score,
+    informed_trigger,
+)
+from vbmle.agents.model_agent import ModelAgent
+from vbmle.agents.posterior import MOST_DRAWS, Thinning
 from vbmle.agents.triggers import OrTimeDoubled
 from vbmle.common import saved_checks
-from vbmle.common.files import Snapshot
-from vbmle.common.validation import (
-    Among,
-    Floats,
-    Ints,
-    at_most,
-    index,
-    non_negative,
-    one_of,
-    positive_integer,
-)
+from vbmle.common.keeper import Keeper, Part, Saved
+from vbmle.common.stated import AT_LEAST_0, Check, Seed
+from vbmle.common.validation import Floats, Ints, at_most, non_negative
 from vbmle.estimation.candidates import make_solver
-from vbmle.estimation.change_point import Restart
-from vbmle.estimation.forgetting import Forget
 from vbmle.estimation.maximiser import make_objective
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.planning.planner import uses_factors
@@ -85,7 +82,7 @@ MOST_SEARCHED = 16
 """Parameters up to which the boldest proposer begins with a search of all starts; with 60 that takes a second."""
 
 
-class Proposers:
+class Proposers(Keeper):
     """One solver for each bias, each going on from its own last theta; they take turns in looking for other basins."""
 
     def __init__(self, mdp: LinearMixtureMDP, count: int, seed: int) -> None:
@@ -93,56 +90,24 @@ class Proposers:
         for solver in self.solvers:
             solver.plan()
 
-    def snapshot(self) -> Snapshot:
-        return {f"{k}.{n}": v for k, solver in enumerate(self.solvers) for n, v in solver.snapshot().items()}
+    def _parts(self) -> dict[str, Part]:
+        return {str(k): solver for k, solver in enumerate(self.solvers)}
 
-    def restore(self, snapshot: Snapshot) -> None:
-        own = {str(k) for k in range(len(self.solvers))}
-        for name in snapshot:
-            if name.split(".")[0] not in own:
-                raise ValueError(f"there is no {name[:40]!r}")
-        for k, solver in enumerate(self.solvers):
-            start = f"{k}."
-            solver.restore({n.removeprefix(start): v for n, v in snapshot.items() if n.startswith(start)})
+
+def _one_of_them(agent: Any, name: str, chosen: Ints) -> None:
+    saved_checks.require_within(name, chosen, 0, len(agent.multiples) - 1)
+
+
+def _weights(name: str, values: Sequence[float]) -> list[float]:
+    weights = [non_negative(f"{name}[{k}]", c) for k, c in enumerate(values)]
+    if not weights:
+        raise ValueError(f"{name} is empty; it needs at least one multiple of log(1 + t), as in (0, 1)")
+    at_most(f"the number of {name}", len(weights), MOST_DRAWS)
+    return weights
 
 
 class InformedVBMLE(ModelAgent):
     """VBMLE without a knob: several biases propose policies, and the least information ratio decides.
-
-    Parameters
-    ----------
-    mdp : LinearMixtureMDP
-        What is known. The agent never sees the hidden theta.
-    multiples : sequence of float, default (0.0, 0.1, 0.5, 2.0, 10.0)
-        The biases that propose, as multiples of log(1 + t) per range of the reward; each at least 0, and 0 is maximum
-        likelihood.
-    feel_good : float, default 0.4
-        The weight of the value of the current state in the posterior that regret is expected under, in nats per range
-        of the reward; at least 0. 0 is the posterior alone.
-    update : {"every-step", "tenth", "doubling"}, default "tenth"
-        When to decide again: at every step, or when the information about what was observed has grown by a tenth, or
-        has doubled, or else when time has doubled; in between the policy in force is played.
-    draws : int, default 32
-        Draws from the posterior to judge by; at least 1. With few, chance decides between policies that are much alike.
-    fresh : int, default 4
-        How many of them are replaced for each observation, as far as there was anything to judge; at least 1.
-    thinning : int, default 3
-        Steps of the chain per free coordinate between two draws; at least 1.
-    seed : int, default 0
-        Seeds everything that the agent draws for itself: the draws from the posterior and
-        the starts of the search. The world's luck has its own seed.
-    on_impossible : {"raise", "skip", "widen"}, default "raise"
-        What to do with an observed transition that the model calls impossible: refuse it, note it without learning
-        from it, or from then on give every next state of its pair (s, a) a small probability.
-    forget : float or {"window": int}, optional
-        How old observations fade: a half-life in steps, or a window of the last ones. By default none is forgotten.
-    restart : {"on-alarm"}, optional
-        Forget everything observed before a change of theta, when a test finds one. By default there is no such test.
-
-    Raises
-    ------
-    ValueError
-        If a setting is out of range.
 
     Examples
     --------
@@ -155,50 +120,38 @@ class InformedVBMLE(ModelAgent):
     """
 
     label = "informed VBMLE"
-    saved = ("_chosen",)
+    saved: ClassVar[Saved] = {"_chosen": _one_of_them}
 
-    def __init__(
-        self,
-        mdp: LinearMixtureMDP,
-        multiples: Sequence[float] = MULTIPLES,
-        feel_good: float = 0.4,
-        update: Annotated[str, Among(INFORMED_UPDATES)] = "tenth",
-        draws: int = 32,
-        fresh: int = 4,
-        thinning: int = 3,
-        seed: int = 0,
-        on_impossible: OnImpossible = "raise",
-        forget: Forget = None,
-        restart: Restart = None,
-    ) -> None:
-        weights = [non_negative(f"multiples[{k}]", c) for k, c in enumerate(multiples)]
-        if not weights:
-            raise ValueError("multiples is empty; it needs at least one multiple of log(1 + t), as in (0, 1)")
-        at_most("the number of multiples", len(weights), MOST_DRAWS)
-        super().__init__(
-            mdp,
-            multiples=weights,
-            feel_good=non_negative("feel_good", feel_good),
-            update=one_of("update", update, INFORMED_UPDATES),
-            draws=at_most("draws", draws, MOST_DRAWS),
-            fresh=positive_integer("fresh", fresh),
-            thinning=at_most("thinning", thinning, MOST_THINNING),
-            seed=index("seed", seed, 2**63),
-            on_impossible=on_impossible,
-            forget=forget,
-            restart=restart,
-        )
-        self._proposers = Proposers(mdp, len(weights), seed)
-        self._draws = PosteriorDraws(self.counts, draws, fresh, thinning, seed)
+    multiples: Annotated[
+        Sequence[float],
+        Check("each at least 0", _weights),
+        "The biases that propose, as multiples of log(1 + t) per range of the reward; 0 is maximum likelihood.",
+    ] = MULTIPLES
+    feel_good: Annotated[
+        float,
+        AT_LEAST_0,
+        "The weight of the value of the current state in the posterior that regret is expected under, in nats per "
+        "range of the reward. 0 is the posterior alone.",
+    ] = 0.4
+    update: Annotated[
+        InformedUpdate,
+        "When to decide again: at every step, or when the information about what was observed has grown by a tenth, or "
+        "has doubled, or else when time has doubled; in between the policy in force is played.",
+    ] = "tenth"
+    draws: Draws = 32
+    fresh: Fresh = 4
+    thinning: Thinning = 3
+    seed: Seed = 0
+
+    def _start(self) -> None:
+        mdp, multiples = self.mdp, self.multiples
+        self._proposers = Proposers(mdp, len(multiples), self.seed)
+        self._draws = PosteriorDraws(self.counts, self.draws, self.fresh, self.thinning, self.seed)
         self._objective = make_objective(self.counts, ridge=1.0)
         self._range = reward_range(mdp)
-        self._boldest = int(np.argmax(weights)) if is_small(mdp) else -1
+        self._boldest = int(np.argmax(multiples)) if is_small(mdp) else -1
         self._chosen = 0
-        self._trigger = OrTimeDoubled(informed_trigger(mdp, update), self.counts)
-
-    def _check(self, snapshot: Snapshot) -> None:
-        super()._check(snapshot)
-        saved_checks.require_within("chosen", snapshot["chosen"], 0, len(self._proposers.solvers) - 1)
+        self._trigger = OrTimeDoubled(informed_trigger(mdp, self.update), self.counts)
 
     @property
     def policy(self) -> Ints:
@@ -212,13 +165,13 @@ class InformedVBMLE(ModelAgent):
     @property
     def multiple(self) -> float:
         """The multiple of log(1 + t) whose policy is played."""
-        return float(self.settings["multiples"][self._chosen])
+        return float(self.multiples[self._chosen])
 
     def _decide(self, state: int) -> None:
         solvers, objective = self._proposers.solvers, self._objective
         weight = math.log1p(self.counts.total + 1) / self._range
         proposed: dict[bytes, int] = {}
-        for k, multiple in enumerate(self.settings["multiples"]):
+        for k, multiple in enumerate(self.multiples):
             objective.aim(state, multiple * weight)
             self._solve(k)
             if objective.bias == 0.0:  # no value entered the objective, so none was planned for
@@ -227,7 +180,7 @@ class InformedVBMLE(ModelAgent):
         distinct = list(proposed.values())
         if len(distinct) > 1:
             self._draws.refresh()
-            tilt = self.settings["feel_good"] / self._range
+            tilt = self.feel_good / self._range
             scores = [self._draws.score(solvers[k].policy, state, tilt) for k in distinct]
             self._chosen = distinct[choose(scores, self.counts.total * (1.0 - self.mdp.discount))]
         else:

@@ -19,22 +19,21 @@ step.
 from __future__ import annotations
 
 import math
+from typing import Annotated, ClassVar
 
 import numpy as np
 
 from vbmle.agents import decision
+from vbmle.agents.base import a_policy, a_theta
 from vbmle.agents.decision import Decision
-from vbmle.agents.model_agent import ModelAgent, OnImpossible
-from vbmle.agents.triggers import UPDATES, InformationGrown, Update
+from vbmle.agents.model_agent import ModelAgent
+from vbmle.agents.triggers import InformationGrown, SolveAgain
 from vbmle.agents.tuning import Knob
-from vbmle.common import saved_checks
-from vbmle.common.files import Snapshot
-from vbmle.common.validation import MOST_SCALE, Floats, Ints, fraction, index, non_negative, one_of
+from vbmle.common.keeper import Saved, within
+from vbmle.common.stated import A_SCALE, BETWEEN_0_AND_1, Seed
+from vbmle.common.validation import Floats, Ints
 from vbmle.estimation.candidates import make_solver
-from vbmle.estimation.change_point import Restart
-from vbmle.estimation.forgetting import Forget
-from vbmle.estimation.maximiser import make_objective
-from vbmle.model.mdp import LinearMixtureMDP
+from vbmle.estimation.maximiser import Ridge, make_objective
 
 BISECTIONS = 4
 """Bisections of log alpha once it is known to a factor of 2."""
@@ -49,36 +48,6 @@ LARGEST_ALPHA, SMALLEST_ALPHA = 1e9, 1e-9
 class OMLE(ModelAgent):
     """Plays the best policy of the most valuable theta whose likelihood is within beta of the best.
 
-    Parameters
-    ----------
-    mdp : LinearMixtureMDP
-        What is known. The agent never sees the hidden theta.
-    radius_scale : float, default 1.0
-        Multiplies beta, the width of the set (nats); at least 0.
-    delta : float, default 0.1
-        The probability, in the paper's argument, that the set misses the truth; it enters beta. In (0, 1).
-    ridge : float, default 1.0
-        lambda of the penalty lambda/2 |theta|^2 that is subtracted from the log-likelihood; at least 0. It matters
-        while data are scarce.
-    update : {"every-step", "doubling"}, default "every-step"
-        When to solve again: at every step, or only when the information about what was observed has doubled; in
-        between the policy in force is played.
-    seed : int, default 0
-        Seeds everything that the agent draws for itself: the order of
-        the starts of the search. The world's luck has its own seed.
-    on_impossible : {"raise", "skip", "widen"}, default "raise"
-        What to do with an observed transition that the model calls impossible: refuse it, note it without learning
-        from it, or from then on give every next state of its pair (s, a) a small probability.
-    forget : float or {"window": int}, optional
-        How old observations fade: a half-life in steps, or a window of the last ones. By default none is forgotten.
-    restart : {"on-alarm"}, optional
-        Forget everything observed before a change of theta, when a test finds one. By default there is no such test.
-
-    Raises
-    ------
-    ValueError
-        If a setting is out of range; the message names it and what it needs.
-
     Examples
     --------
     >>> import vbmle
@@ -91,38 +60,31 @@ class OMLE(ModelAgent):
 
     label = "OMLE"
     tuning = Knob("radius_scale", (0.01, 0.03, 0.1, 0.3, 1.0))
-    saved = ("_theta", "_policy", "_alpha")
+    saved: ClassVar[Saved] = {
+        "_theta": a_theta,
+        "_policy": a_policy,
+        "_alpha": within(SMALLEST_ALPHA, LARGEST_ALPHA),
+    }
 
-    def __init__(
-        self,
-        mdp: LinearMixtureMDP,
-        radius_scale: float = 1.0,
-        delta: float = 0.1,
-        ridge: float = 1.0,
-        update: Update = "every-step",
-        seed: int = 0,
-        on_impossible: OnImpossible = "raise",
-        forget: Forget = None,
-        restart: Restart = None,
-    ) -> None:
-        super().__init__(
-            mdp,
-            radius_scale=non_negative("radius_scale", radius_scale, MOST_SCALE),
-            delta=fraction("delta", delta),
-            ridge=non_negative("ridge", ridge),
-            update=one_of("update", update, UPDATES),
-            seed=index("seed", seed, 2**63),
-            on_impossible=on_impossible,
-            forget=forget,
-            restart=restart,
-        )
-        if update == "doubling":
-            self._trigger = InformationGrown(mdp, ridge)
-        self._likely = make_solver(mdp, seed=seed)
+    radius_scale: Annotated[float, A_SCALE, "Multiplies beta, the width of the set (nats)."] = 1.0
+    delta: Annotated[
+        float,
+        BETWEEN_0_AND_1,
+        "The probability, in the paper's argument, that the set misses the truth; it enters beta.",
+    ] = 0.1
+    ridge: Ridge = 1.0
+    update: SolveAgain = "every-step"
+    seed: Seed = 0
+
+    def _start(self) -> None:
+        mdp = self.mdp
+        if self.update == "doubling":
+            self._trigger = InformationGrown(mdp, self.ridge)
+        self._likely = make_solver(mdp, seed=self.seed)
         self._likely.plan()
-        self._valued = make_solver(mdp, seed=seed)
+        self._valued = make_solver(mdp, seed=self.seed)
         self._valued.plan()
-        self._objective = make_objective(self.counts, self.settings["ridge"])
+        self._objective = make_objective(self.counts, self.ridge)
         self._theta: Floats = np.array(self._likely.theta)
         self._policy: Ints = np.array(self._likely.policy)
         self._alpha = 1.0  # where the next search begins
@@ -141,11 +103,7 @@ class OMLE(ModelAgent):
     def radius(self) -> float:
         """beta_t now."""
         grown = 0.5 * self.mdp.core.num_free * math.log1p(self.counts.total + 1)
-        return float(self.settings["radius_scale"] * (grown - math.log(self.settings["delta"])))
-
-    def _check(self, snapshot: Snapshot) -> None:
-        super()._check(snapshot)
-        saved_checks.require_within("alpha", snapshot["alpha"], SMALLEST_ALPHA, LARGEST_ALPHA)
+        return float(self.radius_scale * (grown - math.log(self.delta)))
 
     def _decide(self, state: int) -> None:
         objective = self._objective

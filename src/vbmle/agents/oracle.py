@@ -6,31 +6,18 @@ setting `theta`; no other agent has it.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 from numpy.typing import ArrayLike
 
 from vbmle.agents.base import Agent, refuse_more
 from vbmle.agents.decision import Decision
-from vbmle.common.validation import Floats, Ints
-from vbmle.model.mdp import LinearMixtureMDP
+from vbmle.common.validation import Ints
 from vbmle.planning import planner
 
 
 class Oracle(Agent):
     """Plays the optimal policy of the `theta` it is given: with the hidden truth, its regret is exactly 0.
-
-    Parameters
-    ----------
-    mdp : LinearMixtureMDP
-        What is known. The agent never sees the hidden theta.
-    theta : (d,) array
-        A feasible theta.
-
-    Raises
-    ------
-    ValueError
-        If a setting is out of range; the message names it and what it needs.
 
     Examples
     --------
@@ -46,11 +33,12 @@ class Oracle(Agent):
     role = "oracle"
     decisions = 1  # taken when it is made
 
-    def __init__(self, mdp: LinearMixtureMDP, theta: ArrayLike) -> None:
-        self.theta: Floats = mdp.require_feasible(theta)
-        super().__init__(mdp, theta=self.theta.tolist())
+    theta: Annotated[ArrayLike, "A feasible theta."]
+
+    def _start(self) -> None:
+        theta = vars(self)["theta"] = self.mdp.require_feasible(self.theta)
         # As close as rounding allows, where that is less close than usual.
-        self._plan = planner.plan(mdp, self.theta, tolerance=max(1e-8, 4.0 * planner.rounding(mdp)))
+        self._plan = planner.plan(self.mdp, theta, tolerance=max(1e-8, 4.0 * planner.rounding(self.mdp)))
 
     @property
     def policy(self) -> Ints:

@@ -7,13 +7,15 @@ distribution with parameters 1 + n(s, a, .). `HitAndRun` is a Markov chain for e
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Annotated, Protocol
 
 import numpy as np
 
 from vbmle.agents.tabular_models import tabular_coordinates
 from vbmle.common import saved_checks
 from vbmle.common.files import Snapshot
+from vbmle.common.keeper import Keeper, Part
+from vbmle.common.stated import up_to
 from vbmle.common.validation import Floats, Ints
 from vbmle.core import sampling as core
 from vbmle.estimation.candidates import posterior
@@ -24,6 +26,10 @@ from vbmle.model.mdp import LinearMixtureMDP
 MOST_THINNING = 100_000
 """Steps of the chain per free coordinate and draw; more would take minutes."""
 
+Thinning = Annotated[
+    int, up_to(MOST_THINNING), "Steps of the chain per free coordinate between two draws from the posterior."
+]
+
 MOST_DRAWS = 1000
 """Draws, or biases, that are kept at once."""
 
@@ -31,17 +37,13 @@ BURN_IN = 10
 """The first draw of a chain takes this many times the steps of the others."""
 
 
-class Sampler(Protocol):
+class Sampler(Part, Protocol):
     """Draws theta, and can be saved."""
 
     def draw(self, counts: TransitionCounts, rng: np.random.Generator) -> Floats: ...
 
-    def snapshot(self) -> Snapshot: ...
 
-    def restore(self, snapshot: Snapshot) -> None: ...
-
-
-class Dirichlet:
+class Dirichlet(Keeper):
     """Exact and independent draws for a tabular model."""
 
     def __init__(self, mdp: LinearMixtureMDP) -> None:
@@ -62,14 +64,8 @@ class Dirichlet:
         theta[self._coordinate] = parts / np.repeat(sums, np.diff(self._indptr))
         return theta
 
-    def snapshot(self) -> Snapshot:
-        return {}
 
-    def restore(self, snapshot: Snapshot) -> None:
-        saved_checks.require_like("", snapshot, {})
-
-
-class CandidateDraws:
+class CandidateDraws(Keeper):
     """Exact and independent draws where theta is one of the candidates."""
 
     def __init__(self, mdp: LinearMixtureMDP) -> None:
@@ -80,12 +76,6 @@ class CandidateDraws:
         below = np.cumsum(posterior(counts))
         candidate = int(np.searchsorted(below, rng.random() * below[-1], side="right"))
         return np.eye(self._dimension)[min(candidate, self._dimension - 1)]
-
-    def snapshot(self) -> Snapshot:
-        return {}
-
-    def restore(self, snapshot: Snapshot) -> None:
-        pass
 
 
 class HitAndRun:

@@ -15,19 +15,19 @@ dependent; its length per draw is `thinning` steps for each free coordinate of P
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import numpy as np
 
+from vbmle.agents.base import a_policy, a_theta
 from vbmle.agents.decision import Decision
-from vbmle.agents.model_agent import ModelAgent, OnImpossible
-from vbmle.agents.posterior import MOST_THINNING, Sampler, sampler_for
-from vbmle.agents.triggers import UPDATES, EveryObservation, InformationGrown, Update
+from vbmle.agents.model_agent import ModelAgent
+from vbmle.agents.posterior import Sampler, Thinning, sampler_for
+from vbmle.agents.triggers import DrawAgain, EveryObservation, InformationGrown
 from vbmle.agents.tuning import Knob
-from vbmle.common.validation import Among, Floats, Ints, at_most, index, one_of
-from vbmle.estimation.change_point import Restart
-from vbmle.estimation.forgetting import Forget
-from vbmle.model.mdp import LinearMixtureMDP
+from vbmle.common.keeper import Saved, at_least_0
+from vbmle.common.stated import Seed
+from vbmle.common.validation import Among, Floats, Ints
 from vbmle.planning.planner import make_planner
 
 SAMPLERS = ("auto", "hit-and-run", "dirichlet")
@@ -35,34 +35,6 @@ SAMPLERS = ("auto", "hit-and-run", "dirichlet")
 
 class PSRL(ModelAgent):
     """Plays the optimal policy of a theta drawn from the posterior, whose prior is uniform on the feasible set.
-
-    Parameters
-    ----------
-    mdp : LinearMixtureMDP
-        What is known. The agent never sees the hidden theta.
-    update : {"every-step", "doubling"}, default "doubling"
-        When to draw again: at every step, or only when the information has doubled; in between the
-        policy in force is played.
-    sampler : {"auto", "dirichlet", "hit-and-run"}, default "auto"
-        "dirichlet" is exact and needs a tabular model without p_min; "hit-and-run" is a Markov chain for any
-        mixture; "auto" is the first that fits. Where theta is one of the candidates, draws are exact too.
-    thinning : int, default 10
-        Steps of the chain per free coordinate between two draws; at least 1.
-    seed : int, default 0
-        Seeds everything that the agent draws for itself: the draws from the
-        posterior. The world's luck has its own seed.
-    on_impossible : {"raise", "skip", "widen"}, default "raise"
-        What to do with an observed transition that the model calls impossible: refuse it, note it without learning
-        from it, or from then on give every next state of its pair (s, a) a small probability.
-    forget : float or {"window": int}, optional
-        How old observations fade: a half-life in steps, or a window of the last ones. By default none is forgotten.
-    restart : {"on-alarm"}, optional
-        Start over, with the observations since the change, when a test finds that the mix has changed.
-
-    Raises
-    ------
-    ValueError
-        If a setting is out of range; the message names it and what it needs.
 
     Examples
     --------
@@ -74,36 +46,26 @@ class PSRL(ModelAgent):
     """
 
     tuning = Knob("update", ("doubling", "every-step"))
-    saved = ("_theta", "_policy", "_error_bound")
+    saved: ClassVar[Saved] = {"_theta": a_theta, "_policy": a_policy, "_error_bound": at_least_0}
 
-    def __init__(
-        self,
-        mdp: LinearMixtureMDP,
-        update: Update = "doubling",
-        sampler: Annotated[str, Among(SAMPLERS)] = "auto",
-        thinning: int = 10,
-        seed: int = 0,
-        on_impossible: OnImpossible = "raise",
-        forget: Forget = None,
-        restart: Restart = None,
-    ) -> None:
-        one_of("update", update, UPDATES)
-        one_of("sampler", sampler, SAMPLERS)
-        at_most("thinning", thinning, MOST_THINNING)
-        super().__init__(
-            mdp,
-            update=update,
-            sampler=sampler,
-            thinning=thinning,
-            seed=index("seed", seed, 2**63),
-            on_impossible=on_impossible,
-            forget=forget,
-            restart=restart,
-        )
-        if sampler == "dirichlet" and on_impossible == "widen":
+    update: DrawAgain = "doubling"
+    sampler: Annotated[
+        str,
+        Among(SAMPLERS),
+        '"dirichlet" is exact and needs a tabular model without p_min; "hit-and-run" is a Markov chain for any '
+        'mixture; "auto" is the first that fits. Where theta is one of the candidates, draws are exact too.',
+    ] = "auto"
+    thinning: Thinning = 10
+    seed: Seed = 0
+
+    def _start(self) -> None:
+        mdp = self.mdp
+        if self.sampler == "dirichlet" and self.on_impossible == "widen":
             raise ValueError("sampler is 'dirichlet', but a widened model is not tabular; it needs 'auto'")
-        self._sampler: Sampler = sampler_for(mdp, thinning, sampler)
-        self._trigger = InformationGrown(mdp, ridge=1.0) if update == "doubling" else EveryObservation()
+        self._sampler: Sampler = sampler_for(mdp, self.thinning, self.sampler)
+        self._trigger = (
+            EveryObservation() if self.update == "every-step" else InformationGrown(mdp, ridge=1.0)
+        )
         self._planner = make_planner(mdp)
         self._theta: Floats = np.array(mdp.polytope.interior)
         self._policy: Ints = self._planner.policy.copy()
@@ -119,7 +81,7 @@ class PSRL(ModelAgent):
         return self._theta
 
     def _decide(self, state: int) -> None:
-        rng = np.random.default_rng([self.settings["seed"], self.counts.total])
+        rng = np.random.default_rng([self.seed, self.counts.total])
         self._theta[...] = self._sampler.draw(self.counts, rng)
         planner = self._planner
         planner.put(theta=self._theta, policy=self._policy, V=0.0)

@@ -17,45 +17,41 @@ that of the policy in force, exploration included; epsilon = 1 is the agent `Ran
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from vbmle.agents.base import Agent, RaiseOrSkip, refuse_more, rule_for_impossible
+from vbmle.agents.base import Agent, refuse_more
 from vbmle.agents.random_policy import draw_policy
 from vbmle.agents.tuning import Knob
 from vbmle.common import saved_checks
 from vbmle.common.files import Snapshot
-from vbmle.common.validation import Among, Floats, Ints, index, one_of, probability
+from vbmle.common.keeper import Saved
+from vbmle.common.stated import A_PROBABILITY, YES_OR_NO, Check, Seed
+from vbmle.common.validation import Among, Floats, Ints, one_of
 from vbmle.estimation.counts import TransitionCounts
-from vbmle.model.mdp import LinearMixtureMDP
+from vbmle.estimation.evidence import Refusal, counted
 
 RATES = ("horizon", "visits")
 
 
-class QLearning(Agent):
+def _rate_of(name: str, rate: str | float) -> str | float:
+    """A name, or a number above 0 and at most 1."""
+    if isinstance(rate, str):
+        return one_of(name, rate, RATES)
+    if not 0.0 < rate <= 1.0:
+        raise ValueError(f"{name} is {rate}; it needs 'horizon', 'visits' or a number above 0 and at most 1")
+    return float(rate)
+
+
+def _values(agent: Any, name: str, Q: Floats) -> None:
+    """A saved Q is no larger than a few times what a value may be, and -inf where an action is not allowed."""
+    worst = np.where(agent.mdp.allowed, 2.0 / (1.0 - agent.mdp.discount), -np.inf)
+    saved_checks.require_within(name, Q, np.where(agent.mdp.allowed, -worst, -np.inf), worst)
+
+
+class QLearning(Agent, Refusal):
     """Optimistic Q-learning: learns values, not a model, and ignores the features.
-
-    Parameters
-    ----------
-    mdp : LinearMixtureMDP
-        What is known. The agent never sees the hidden theta.
-    learning_rate : {"horizon", "visits"} or float, default "horizon"
-        (H + 1)/(H + n) with H = 1/(1-gamma) after n visits, 1/n, or a number above 0 and at most 1.
-    optimistic : bool, default True
-        Whether Q starts at 1/(1-gamma) instead of 0.
-    epsilon : float, default 0.0
-        The probability of a random action, in [0, 1].
-    seed : int, default 0
-        Seeds everything that the agent draws for itself: the random actions. The world's luck has its own seed.
-    on_impossible : {"raise", "skip"}, default "raise"
-        What to do with an observation that no feasible theta allows: refuse it, or note it in `counts.skipped` and
-        learn nothing from it.
-
-    Raises
-    ------
-    ValueError
-        If a setting is out of range; the message names it and what it needs.
 
     Examples
     --------
@@ -67,27 +63,21 @@ class QLearning(Agent):
 
     label = "Q-learning"
     tuning = Knob("epsilon", (0.0, 0.03, 0.1, 0.3))
-    saved = ("Q",)
+    saved: ClassVar[Saved] = {"Q": _values}
 
-    def __init__(
-        self,
-        mdp: LinearMixtureMDP,
-        learning_rate: Annotated[str, Among(RATES)] | float = "horizon",
-        optimistic: bool = True,
-        epsilon: float = 0.0,
-        seed: int = 0,
-        on_impossible: RaiseOrSkip = "raise",
-    ) -> None:
-        super().__init__(
-            mdp,
-            **rule_for_impossible(on_impossible),
-            learning_rate=_require_rate(learning_rate),
-            optimistic=bool(optimistic),
-            epsilon=probability("epsilon", epsilon),
-            seed=index("seed", seed, 2**63),
-        )
+    learning_rate: Annotated[
+        Annotated[str, Among(RATES)] | float,
+        Check("a number above 0 and at most 1 where it is one", _rate_of),
+        '"horizon" is (H + 1)/(H + n) with H = 1/(1-gamma) after n visits, "visits" is 1/n.',
+    ] = "horizon"
+    optimistic: Annotated[bool, YES_OR_NO, "Whether Q starts at 1/(1-gamma) instead of 0."] = True
+    epsilon: Annotated[float, A_PROBABILITY, "The probability of a random action."] = 0.0
+    seed: Seed = 0
+
+    def _start(self) -> None:
+        mdp = self.mdp
         self.counts = TransitionCounts(mdp)
-        start = 1.0 / (1.0 - mdp.discount) if optimistic else 0.0
+        start = 1.0 / (1.0 - mdp.discount) if self.optimistic else 0.0
         self.Q: Floats = np.full((mdp.num_states, mdp.num_actions), start)
         self.Q[~mdp.allowed] = -np.inf
         self._greedy: Ints = self.Q.argmax(axis=1)
@@ -102,7 +92,7 @@ class QLearning(Agent):
             refuse_more(self, state, action, next_state, *more, **named)
         mdp = self.mdp
         state, action, next_state = self._numbers(state, action, next_state)
-        i = self._counted(state, action, next_state)
+        i = counted(self.counts, self, state, action, next_state)
         if i is None:
             return
         pair = state * mdp.num_actions + action
@@ -114,7 +104,7 @@ class QLearning(Agent):
         self._policy = self._draw()
 
     def _rate(self, visits: float) -> float:
-        rate = self.settings["learning_rate"]
+        rate = self.learning_rate
         if rate == "visits":
             return 1.0 / visits
         if rate == "horizon":
@@ -124,30 +114,13 @@ class QLearning(Agent):
 
     def _draw(self) -> Ints:
         """The greedy policy, with a random action in each state with probability epsilon."""
-        epsilon = self.settings["epsilon"]
-        if epsilon == 0.0:
+        if self.epsilon == 0.0:
             return self._greedy
-        rng = np.random.default_rng([self.settings["seed"], self.counts.total])
+        rng = np.random.default_rng([self.seed, self.counts.total])
         random = draw_policy(rng, self.mdp)
-        return np.where(rng.random(self.mdp.num_states) < epsilon, random, self._greedy)
-
-    def _check(self, snapshot: Snapshot) -> None:
-        super()._check(snapshot)
-        worst = np.where(self.mdp.allowed, 2.0 / (1.0 - self.mdp.discount), -np.inf)
-        saved_checks.require_within("Q", snapshot["Q"], np.where(self.mdp.allowed, -worst, -np.inf), worst)
+        return np.where(rng.random(self.mdp.num_states) < self.epsilon, random, self._greedy)
 
     def restore(self, snapshot: Snapshot) -> None:
         super().restore(snapshot)
         self._greedy = self.Q.argmax(axis=1)
         self._policy = self._draw()
-
-
-def _require_rate(rate: str | float) -> str | float:
-    """A name, or a number above 0 and at most 1."""
-    if isinstance(rate, str):
-        return one_of("learning_rate", rate, RATES)
-    if not 0.0 < rate <= 1.0:
-        raise ValueError(
-            f"learning_rate is {rate}; it needs 'horizon', 'visits' or a number above 0 and at most 1"
-        )
-    return float(rate)

@@ -7,30 +7,20 @@ random agent, and what it loses is the mean over all policies of V* - V^pi.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from vbmle.agents.base import Agent, refuse_more
 from vbmle.common.files import Snapshot
-from vbmle.common.validation import Ints, index
+from vbmle.common.keeper import Saved, a_count
+from vbmle.common.stated import Seed
+from vbmle.common.validation import Ints
 from vbmle.model.mdp import LinearMixtureMDP
 
 
 class Random(Agent):
     """Plays a deterministic policy drawn uniformly at random, a new one in each step.
-
-    Parameters
-    ----------
-    mdp : LinearMixtureMDP
-        What is known. The agent never sees the hidden theta.
-    seed : int, default 0
-        Seeds everything that the agent draws for itself: the policies. The world's luck has its own seed.
-
-    Raises
-    ------
-    ValueError
-        If a setting is out of range; the message names it and what it needs.
 
     Examples
     --------
@@ -42,10 +32,11 @@ class Random(Agent):
 
     label = "random"
     role = "random"
-    saved = ("_steps",)
+    saved: ClassVar[Saved] = {"_steps": a_count}
 
-    def __init__(self, mdp: LinearMixtureMDP, seed: int = 0) -> None:
-        super().__init__(mdp, seed=index("seed", seed, 2**63))
+    seed: Seed = 0
+
+    def _start(self) -> None:
         self._steps = 0
         self._policy = self._draw()
 
@@ -63,7 +54,7 @@ class Random(Agent):
 
     def _draw(self) -> Ints:
         """The policy of this step: it depends on the seed and the step alone."""
-        return draw_policy(np.random.default_rng([self.settings["seed"], self._steps]), self.mdp)
+        return draw_policy(np.random.default_rng([self.seed, self._steps]), self.mdp)
 
     def restore(self, snapshot: Snapshot) -> None:
         super().restore(snapshot)

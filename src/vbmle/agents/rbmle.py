@@ -22,21 +22,21 @@ tabular without p_min, `theta` is the parameter in force; elsewhere there is non
 
 from __future__ import annotations
 
+from typing import Annotated, Any, ClassVar
+
 import numpy as np
 
-from vbmle.agents.bias import Bias, BiasSchedule
+from vbmle.agents.base import a_policy
+from vbmle.agents.bias import BiasScale, BiasSchedule, Schedule
 from vbmle.agents.decision import Decision
-from vbmle.agents.model_agent import ModelAgent, OnImpossible
+from vbmle.agents.model_agent import ModelAgent
 from vbmle.agents.tabular_models import tabular_coordinates
-from vbmle.agents.triggers import UPDATES, Update, VisitsDoubled
+from vbmle.agents.triggers import Update, VisitsDoubled
 from vbmle.agents.tuning import BIAS_SCALE
 from vbmle.common import saved_checks
-from vbmle.common.files import Snapshot
-from vbmle.common.validation import Floats, Ints, one_of
+from vbmle.common.keeper import Saved, anything, within
+from vbmle.common.validation import Floats, Ints
 from vbmle.core.tabular import RewardBiasedRows
-from vbmle.estimation.change_point import Restart
-from vbmle.estimation.forgetting import Forget
-from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.planning.planner import uses_factors
 
 GAP_TOLERANCE = 1e-12
@@ -45,36 +45,21 @@ GAP_TOLERANCE = 1e-12
 ITERATIONS = 1000
 
 
+MOST = float(np.finfo(np.float64).max)
+
+
+def a_table(agent: Any, name: str, p: Floats) -> None:
+    """A saved p has distributions as its rows."""
+    saved_checks.require_within(name, p, 0.0, 1.0 + 1e-9)
+    sums = np.add.reduceat(p, agent.mdp.transitions.indptr[:-1])
+    saved_checks.require_within(f"{name}, summed by (s, a),", sums, 1.0 - 1e-6, 1.0 + 1e-6)
+
+
 class RBMLE(ModelAgent):
     """Reward-biased maximum likelihood with one distribution per (s, a); ignores the features.
 
     `p` holds the probability of each possible transition in the model in force, `objective` its value, `converged`
     whether it is a fixed point.
-
-    Parameters
-    ----------
-    mdp : LinearMixtureMDP
-        What is known. The agent never sees the hidden theta.
-    bias : {"sqrt", "log", "constant"} or function, default "log"
-        The schedule alpha(t), t = 1, 2, ...: sqrt(t), log(1 + t) as published, 1 at all times, or any
-        function of t that returns a finite number of at least 0.
-    bias_scale : float, default 1.0
-        Multiplies the schedule: log-likelihood (nats) per unit of value. 0 turns exploration off; larger explores more.
-    update : {"every-step", "doubling"}, default "doubling"
-        When to solve again: at every step, or only when the visits of a pair (s, a) have doubled; in between
-        the policy in force is played.
-    on_impossible : {"raise", "skip", "widen"}, default "raise"
-        What to do with an observed transition that the model calls impossible: refuse it, note it without learning
-        from it, or from then on give every next state of its pair (s, a) a small probability.
-    forget : float or {"window": int}, optional
-        How old observations fade: a half-life in steps, or a window of the last ones. By default none is forgotten.
-    restart : {"on-alarm"}, optional
-        Start over, with the observations since the change, when a test finds that the mix has changed.
-
-    Raises
-    ------
-    ValueError
-        If a setting is out of range; the message names it and what it needs.
 
     Examples
     --------
@@ -85,35 +70,31 @@ class RBMLE(ModelAgent):
     """
 
     tuning = BIAS_SCALE
-    saved = ("p", "_policy", "objective", "gap", "converged")
+    saved: ClassVar[Saved] = {
+        "p": a_table,
+        "_policy": a_policy,
+        "objective": within(-MOST, MOST),
+        "gap": within(-1.0, np.inf),
+        "converged": anything,
+    }
 
-    def __init__(
-        self,
-        mdp: LinearMixtureMDP,
-        bias: Bias = "log",
-        bias_scale: float = 1.0,
-        update: Update = "doubling",
-        on_impossible: OnImpossible = "raise",
-        forget: Forget = None,
-        restart: Restart = None,
-    ) -> None:
-        one_of("update", update, UPDATES)
-        self._schedule = BiasSchedule(bias, bias_scale)
-        super().__init__(
-            mdp,
-            bias=bias,
-            bias_scale=self._schedule.scale,
-            update=update,
-            on_impossible=on_impossible,
-            forget=forget,
-            restart=restart,
-        )
+    bias: Schedule = "log"
+    bias_scale: BiasScale = 1.0
+    update: Annotated[
+        Update,
+        "When to solve again: at every step, or only when the visits of a pair (s, a) have doubled; in between the "
+        "policy in force is played.",
+    ] = "doubling"
+
+    def _start(self) -> None:
+        mdp = self.mdp
+        self._schedule = BiasSchedule(self.bias, self.bias_scale)
         self._rows = RewardBiasedRows(mdp.core, uses_factors(mdp), GAP_TOLERANCE, ITERATIONS)
         self.p: Floats = self._rows.p.copy()
         self._policy: Ints = self._rows.policy.copy()
         self.objective, self.gap, self.converged = 0.0, np.inf, False
         self._coordinate = tabular_coordinates(mdp)
-        if update == "doubling":
+        if self.update == "doubling":
             self._trigger = VisitsDoubled(self.counts, self._policy)
 
     @property
@@ -128,14 +109,6 @@ class RBMLE(ModelAgent):
         theta = np.empty_like(self.p)
         theta[self._coordinate] = self.p
         return theta
-
-    def _check(self, snapshot: Snapshot) -> None:
-        super()._check(snapshot)
-        saved_checks.require_within("p", snapshot["p"], 0.0, 1.0 + 1e-9)
-        sums = np.add.reduceat(snapshot["p"], self.mdp.transitions.indptr[:-1])
-        saved_checks.require_within("p, summed by (s, a),", sums, 1.0 - 1e-6, 1.0 + 1e-6)
-        saved_checks.require_finite("objective", snapshot["objective"])
-        saved_checks.require_within("gap", snapshot["gap"], -1.0, np.inf)
 
     def alpha(self) -> float:
         """The weight of the bias now, at t = observations + 1 (their weights, where some are forgotten)."""

@@ -16,12 +16,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Annotated
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
 from vbmle.common import saved_checks
-from vbmle.common.files import Snapshot
+from vbmle.common.keeper import Keeper, Part, Saved, anything
 from vbmle.common.validation import Among, Floats, Ints
 from vbmle.estimation.counts import MOST_COUNTED, TransitionCounts
 from vbmle.estimation.forgetting import ForgettingCounts
@@ -30,9 +30,19 @@ from vbmle.model.mdp import LinearMixtureMDP
 
 UPDATES = ("every-step", "doubling")
 Update = Annotated[str, Among(UPDATES)]
+SolveAgain = Annotated[
+    Update,
+    "When to solve again: at every step, or only when the information about what was just observed has doubled (see "
+    "`vbmle.estimation.information`); in between the policy in force is played.",
+]
+DrawAgain = Annotated[
+    Update,
+    "When to draw again: at every step, or only when the information about what was just observed has doubled; in "
+    "between the policy in force is played.",
+]
 
 
-class Trigger:
+class Trigger(Keeper):
     """Says when a decision is due. Unless a subclass knows better, that is always."""
 
     def seen(self, transition: int) -> None:
@@ -48,21 +58,6 @@ class Trigger:
     def decided(self) -> None:
         """A decision was taken with all that is known."""
 
-    def snapshot(self) -> Snapshot:
-        """What `restore` continues from."""
-        return {}
-
-    grows: tuple[str, ...] = ()
-    """What of a snapshot may be longer than that of a fresh one."""
-
-    def restore(self, snapshot: Snapshot) -> None:
-        """Continue from a snapshot."""
-        saved_checks.require_like("", snapshot, self.snapshot(), self.grows)
-        self._resume(snapshot)
-
-    def _resume(self, snapshot: Snapshot) -> None:
-        """Take over what has the right kinds and shapes."""
-
 
 class EveryStep(Trigger):
     """Always due."""
@@ -70,6 +65,8 @@ class EveryStep(Trigger):
 
 class EveryObservation(Trigger):
     """Due at first, and again after each observation."""
+
+    saved: ClassVar[Saved] = {"_due": anything}
 
     def __init__(self) -> None:
         self._due = True
@@ -85,12 +82,6 @@ class EveryObservation(Trigger):
 
     def decided(self) -> None:
         self._due = False
-
-    def snapshot(self) -> Snapshot:
-        return {"due": np.array(self._due)}
-
-    def _resume(self, snapshot: Snapshot) -> None:
-        self._due = bool(snapshot["due"])
 
 
 class InformationGrown(Trigger):
@@ -111,11 +102,12 @@ class InformationGrown(Trigger):
     def decided(self) -> None:
         self._information.decided()
 
-    def snapshot(self) -> Snapshot:
-        return self._information.snapshot()
+    def _parts(self) -> dict[str, Part]:
+        return {"information": self._information}
 
-    def _resume(self, snapshot: Snapshot) -> None:
-        self._information.restore(snapshot)
+
+def _no_later_than_now(trigger: Any, name: str, then: Ints) -> None:
+    saved_checks.require_within(name, then, 0, trigger._counts.total)
 
 
 class OrTimeDoubled(Trigger):
@@ -124,9 +116,13 @@ class OrTimeDoubled(Trigger):
     For agents that weigh how long they have run: a policy that teaches nothing would never be looked at again.
     """
 
+    saved: ClassVar[Saved] = {"_decided_at": _no_later_than_now}
+
     def __init__(self, inner: Trigger, counts: TransitionCounts) -> None:
-        self._inner, self._counts, self._before = inner, counts, 0
-        self.grows = inner.grows
+        self._inner, self._counts, self._decided_at = inner, counts, 0
+
+    def _parts(self) -> dict[str, Part]:
+        return {"inner": self._inner}
 
     def seen(self, transition: int) -> None:
         self._inner.seen(transition)
@@ -135,19 +131,21 @@ class OrTimeDoubled(Trigger):
         self._inner.seen_many(transitions)
 
     def due(self, state: int = 0) -> bool:
-        return self._inner.due(state) or self._counts.total >= max(1, 2 * self._before)
+        return self._inner.due(state) or self._counts.total >= max(1, 2 * self._decided_at)
 
     def decided(self) -> None:
         self._inner.decided()
-        self._before = self._counts.total
+        self._decided_at = self._counts.total
 
-    def snapshot(self) -> Snapshot:
-        return {"decided_at": np.array(self._before), **self._inner.snapshot()}
 
-    def _resume(self, snapshot: Snapshot) -> None:
-        saved_checks.require_within("decided_at", snapshot["decided_at"], 0, self._counts.total)
-        self._inner.restore({name: array for name, array in snapshot.items() if name != "decided_at"})
-        self._before = int(snapshot["decided_at"])
+def _visits_then(trigger: Any, name: str, then: Floats) -> None:
+    """What was seen then was seen by now; where old observations fade, it may weigh less now."""
+    if isinstance(trigger._counts, ForgettingCounts):
+        saved_checks.require_within(name, then, 0.0, float(MOST_COUNTED))
+        return
+    saved_checks.require_within(name, then, 0.0, trigger._counts.visits())
+    if (then != np.floor(then)).any():
+        raise ValueError(f"{name} holds fractions; visits are whole numbers")
 
 
 class VisitsDoubled(Trigger):
@@ -155,6 +153,8 @@ class VisitsDoubled(Trigger):
 
     The pair is that of the current state and of the `policy` in force, an array that stays current.
     """
+
+    saved: ClassVar[Saved] = {"_before": _visits_then, "_begun": anything}
 
     def __init__(self, counts: TransitionCounts, policy: Ints) -> None:
         self._counts, self._policy = counts, policy
@@ -170,24 +170,17 @@ class VisitsDoubled(Trigger):
         self._before[...] = self._counts.visits()
         self._begun = True
 
-    def snapshot(self) -> Snapshot:
-        return {"before": self._before, "begun": np.array(self._begun)}
 
-    def _resume(self, snapshot: Snapshot) -> None:
-        before = snapshot["before"]
-        if isinstance(self._counts, ForgettingCounts):  # what was seen then may weigh less now
-            saved_checks.require_within("before", before, 0.0, float(MOST_COUNTED))
-        else:
-            saved_checks.require_within("before", before, 0.0, self._counts.visits())
-            if (before != np.floor(before)).any():
-                raise ValueError("before holds fractions; visits are whole numbers")
-        self._before[...] = before
-        self._begun = bool(snapshot["begun"])
+def _some_of_now(trigger: Any, name: str, then: Floats) -> None:
+    saved_checks.require_finite(name, then)
+    if len(then) > len(trigger._current()):
+        raise ValueError(f"{name} has {len(then)} entries; {len(trigger._current())} is the most")
 
 
 class LogDeterminantDoubled(Trigger):
     """Due at first, and when one of the log-determinants that `current()` gives is new or has grown by log 2."""
 
+    saved: ClassVar[Saved] = {"_before": _some_of_now, "_due": anything}
     grows = ("before",)
 
     def __init__(self, current: Callable[[], Sequence[float]]) -> None:
@@ -204,14 +197,3 @@ class LogDeterminantDoubled(Trigger):
 
     def decided(self) -> None:
         self._before, self._due = list(self._current()), False
-
-    def snapshot(self) -> Snapshot:
-        return {"before": np.array(self._before, dtype=np.float64), "due": np.array(self._due)}
-
-    def _resume(self, snapshot: Snapshot) -> None:
-        saved_checks.require_finite("before", snapshot["before"])
-        if len(snapshot["before"]) > len(self._current()):
-            raise ValueError(
-                f"before has {len(snapshot['before'])} entries; {len(self._current())} is the most"
-            )
-        self._before, self._due = snapshot["before"].tolist(), bool(snapshot["due"])

@@ -23,24 +23,17 @@ import warnings
 from abc import abstractmethod
 from typing import Annotated, Any, ClassVar
 
-from vbmle.agents.base import Agent, RaiseOrSkip, refuse_more, require_convex, rule_for_impossible
+from vbmle.agents import agent_file
+from vbmle.agents.base import Agent, refuse_more, require_convex
 from vbmle.agents.decision import Decision
-from vbmle.agents.triggers import UPDATES, EveryObservation, LogDeterminantDoubled, Trigger, Update
+from vbmle.agents.triggers import EveryObservation, LogDeterminantDoubled, Trigger, Update
 from vbmle.agents.tuning import RADIUS_SCALE
-from vbmle.common.validation import (
-    MOST_SCALE,
-    Among,
-    Floats,
-    Ints,
-    fraction,
-    non_negative,
-    one_of,
-    positive,
-    positive_integer,
-)
+from vbmle.common.keeper import Saved, a_count
+from vbmle.common.stated import A_SCALE, ABOVE_0, BETWEEN_0_AND_1, Check
+from vbmle.common.validation import Among, Floats, Ints, positive_integer
 from vbmle.estimation.counts import TransitionCounts
+from vbmle.estimation.evidence import Refusal, counted
 from vbmle.estimation.value_regression import Regression
-from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.planning.optimistic_planner import Ellipsoid, Optimist
 
 RADII = ("paper", "logdet")
@@ -113,7 +106,11 @@ def log_det_radius(log_det: float, dimension: int, discount: float, ridge: float
     return math.sqrt(growth) / (1.0 - discount) + math.sqrt(ridge * dimension)
 
 
-class OptimisticAgent(Agent):
+def _sweeps(name: str, value: int | None) -> int | None:
+    return None if value is None else positive_integer(name, value)
+
+
+class OptimisticAgent(Agent, Refusal):
     """What UCLK and its variants share: an optimistic plan, made again when it is due, and regressions on its values.
 
     theta: the point of P nearest to the regression's estimate; thetas: the model chosen for every (s, a);
@@ -121,45 +118,41 @@ class OptimisticAgent(Agent):
     """
 
     tuning = RADIUS_SCALE
-    renamed: ClassVar[dict[str, str]] = {"replan": "update"}
-    saved: ClassVar[tuple[str, ...]] = ("decisions", "empty_sets")
+    saved: ClassVar[Saved] = {"decisions": a_count, "empty_sets": a_count}
 
-    def __init__(
-        self,
-        mdp: LinearMixtureMDP,
-        radius_scale: float = 1.0,
-        delta: float = 0.1,
-        ridge: float = 1.0,
-        update: Update = "doubling",
-        tolerance: float = 1e-6,
-        sweeps: int | None = None,
-        on_impossible: RaiseOrSkip = "raise",
-        **unknown: object,
-    ) -> None:
-        self._refuse(unknown)
-        require_convex(type(self).__name__, mdp)
-        super().__init__(
-            mdp,
-            **rule_for_impossible(on_impossible),
-            radius_scale=non_negative("radius_scale", radius_scale, MOST_SCALE),
-            delta=fraction("delta", delta),
-            ridge=positive("ridge", ridge),
-            update=one_of("update", update, UPDATES),
-            tolerance=positive("tolerance", tolerance),
-            sweeps=None if sweeps is None else positive_integer("sweeps", sweeps),
-        )
-        self.counts = TransitionCounts(mdp)
+    radius_scale: Annotated[
+        float, A_SCALE, "Multiplies the radius. Only 1 has the proof; 0.01 usually has far lower regret."
+    ] = 1.0
+    delta: Annotated[
+        float, BETWEEN_0_AND_1, "The sets hold at all times together with probability 1 - delta."
+    ] = 0.1
+    ridge: Annotated[float, ABOVE_0, "lambda of the regression, Sigma = lambda I + ..."] = 1.0
+    update: Annotated[
+        Update,
+        "When to plan again: when a determinant of Sigma has doubled, as published, or after every observation.",
+    ] = "doubling"
+    tolerance: Annotated[
+        float, ABOVE_0, "The proved error of the optimistic value at which planning stops, in units of value."
+    ] = 1e-6
+    sweeps: Annotated[
+        int | None,
+        Check("", _sweeps),
+        "A fixed number of sweeps instead of `tolerance`, as published: see `vbmle.agents.uclk.published_sweeps`. "
+        "Those after V has reached its fixed point to rounding are left out.",
+    ] = None
+
+    def _start(self) -> None:
+        require_convex(type(self).__name__, self.mdp)
+        self.counts = TransitionCounts(self.mdp)
         self.empty_sets = 0
-        self._begin(ridge)
-        self._optimist = Optimist(mdp)
-        doubled = update == "doubling"
+        self._begin()
+        self._optimist = Optimist(self.mdp)
+        doubled = self.update == "doubling"
         self._trigger: Trigger = LogDeterminantDoubled(self._log_dets) if doubled else EveryObservation()
 
-    @classmethod
-    def _refuse(cls, unknown: dict[str, object]) -> None:
-        for name in unknown:
-            now = f"; it is called {cls.renamed[name]!r} now" if name in cls.renamed else ""
-            raise TypeError(f"{cls.__name__} has no setting {name!r}{now}")
+    def __reduce__(self) -> tuple[Any, ...]:
+        """How `pickle` and `copy` make another: from a snapshot, for much of it is memory of the core."""
+        return agent_file.again, (type(self), self._given, *agent_file.made_of(self), {})
 
     @property
     def policy(self) -> Ints:
@@ -185,7 +178,7 @@ class OptimisticAgent(Agent):
         return self._optimist.V
 
     @abstractmethod
-    def _begin(self, ridge: float) -> None:
+    def _begin(self) -> None:
         """Make the regressions, which know nothing yet."""
 
     @abstractmethod
@@ -205,7 +198,7 @@ class OptimisticAgent(Agent):
             refuse_more(self, state, action, next_state, *more, **named)
         state, action, next_state = self._numbers(state, action, next_state)
         self._plan_if_due()
-        seen = self._counted(state, action, next_state)
+        seen = counted(self.counts, self, state, action, next_state)
         if seen is None:
             return
         self._learn(state * self.mdp.num_actions + action, next_state)
@@ -213,8 +206,8 @@ class OptimisticAgent(Agent):
 
     def _plan_if_due(self) -> None:
         if self._trigger.due():
-            sweeps = sweeps_that_matter(self.settings["sweeps"], self.mdp.discount)
-            self._optimist.plan(self._sets(), self.settings["tolerance"], sweeps)
+            sweeps = sweeps_that_matter(self.sweeps, self.mdp.discount)
+            self._optimist.plan(self._sets(), self.tolerance, sweeps)
             self._trigger.decided()
             self.decisions += 1
             if self._optimist.empty:
@@ -245,36 +238,6 @@ class OptimisticAgent(Agent):
 class UCLK(OptimisticAgent):
     """Optimism over an ellipsoid around a value-targeted regression, with a model of its own for every (s, a).
 
-    Parameters
-    ----------
-    mdp : LinearMixtureMDP
-        What is known. The agent never sees the hidden theta.
-    radius : {"paper", "logdet"}, default "paper"
-        The published radius, or the one that uses the determinant itself in place of its bound, which is smaller.
-    radius_scale : float, default 1.0
-        Multiplies the radius; at least 0. Only 1 has the proof; 0.01 usually loses far less.
-    delta : float, default 0.1
-        The sets hold at all times together with probability 1 - delta; strictly between 0 and 1.
-    ridge : float, default 1.0
-        lambda of the regression, Sigma = lambda I + ...; above 0.
-    update : {"doubling", "every-step"}, default "doubling"
-        When to plan again: when a determinant of Sigma has doubled, as published, or after every observation.
-    tolerance : float, default 1e-6
-        The proved error of the optimistic value at which planning stops, in units of value.
-    sweeps : int, optional
-        A fixed number of sweeps instead of `tolerance`, as published: see `vbmle.agents.uclk.published_sweeps`. Those
-        after V has reached its fixed point to rounding are left out.
-    on_impossible : {"raise", "skip"}, default "raise"
-        What to do with an observation that no feasible theta allows: refuse it, or note it in `counts.skipped` and
-        learn nothing from it. A regression on values has no likelihood to widen.
-
-    Raises
-    ------
-    ValueError
-        If a setting is out of range; the message names it and what it needs.
-    TypeError
-        If a setting is unknown.
-
     Examples
     --------
     >>> import vbmle
@@ -284,39 +247,29 @@ class UCLK(OptimisticAgent):
     (1, True)
     """
 
-    def __init__(
-        self,
-        mdp: LinearMixtureMDP,
-        radius: Annotated[str, Among(RADII)] = "paper",
-        radius_scale: float = 1.0,
-        delta: float = 0.1,
-        ridge: float = 1.0,
-        update: Update = "doubling",
-        tolerance: float = 1e-6,
-        sweeps: int | None = None,
-        on_impossible: RaiseOrSkip = "raise",
-        **unknown: object,
-    ) -> None:
-        super().__init__(mdp, radius_scale, delta, ridge, update, tolerance, sweeps, on_impossible, **unknown)
-        self.settings["radius"] = one_of("radius", radius, RADII)
+    radius: Annotated[
+        str,
+        Among(RADII),
+        "The published radius, or the one that uses the determinant itself in place of its bound, which is smaller.",
+    ] = "paper"
 
-    def _begin(self, ridge: float) -> None:
-        self._regression = Regression(self.mdp, ridge)
+    def _begin(self) -> None:
+        self._regression = Regression(self.mdp, self.ridge)
 
-    def radius(self) -> float:
-        """beta now, at t = observations + 1."""
-        known = (self.mdp.dimension, self.mdp.discount, self.settings["ridge"], self.settings["delta"])
-        if self.settings["radius"] == "paper":
+    def beta(self) -> float:
+        """The radius now, at t = observations + 1."""
+        known = (self.mdp.dimension, self.mdp.discount, self.ridge, self.delta)
+        if self.radius == "paper":
             beta = paper_radius(self.counts.total + 1, *known)
         else:
             beta = log_det_radius(self._regression.log_det, *known)
-        return float(self.settings["radius_scale"]) * beta
+        return self.radius_scale * beta
 
     def _log_dets(self) -> list[float]:
         return [self._regression.log_det]
 
     def _sets(self) -> list[Ellipsoid]:
-        return [Ellipsoid(self._regression.sigma, self._regression.estimate(), self.radius())]
+        return [Ellipsoid(self._regression.sigma, self._regression.estimate(), self.beta())]
 
     def _learn(self, pair: int, next_state: int) -> None:
         V = self._optimist.V

@@ -61,32 +61,6 @@ def radii(t: int, dimension: int, discount: float, ridge: float, delta: float) -
 class UCLKPlus(OptimisticAgent):
     """UCLK whose regression trusts samples of low variance more.
 
-    Parameters
-    ----------
-    mdp : LinearMixtureMDP
-        What is known. The agent never sees the hidden theta.
-    radius_scale : float, default 1.0
-        Multiplies the radius; at least 0. Only 1 has the proof; 0.01 usually loses far less.
-    delta : float, default 0.1
-        The sets hold at all times together with probability 1 - delta; strictly between 0 and 1.
-    ridge : float, default 1.0
-        lambda of the regression, Sigma = lambda I + ...; above 0.
-    update : {"doubling", "every-step"}, default "doubling"
-        When to plan again: when a determinant of Sigma has doubled, as published, or after every observation.
-    tolerance : float, default 1e-6
-        The proved error of the optimistic value at which planning stops, in units of value.
-    sweeps : int, optional
-        A fixed number of sweeps instead of `tolerance`, as published: see `vbmle.agents.uclk.published_sweeps`. Those
-        after V has reached its fixed point to rounding are left out.
-    on_impossible : {"raise", "skip"}, default "raise"
-        What to do with an observation that no feasible theta allows: refuse it, or note it in `counts.skipped` and
-        learn nothing from it. A regression on values has no likelihood to widen.
-
-    Raises
-    ------
-    ValueError
-        If a setting is out of range; the message names it and what it needs.
-
     Examples
     --------
     >>> import vbmle
@@ -97,14 +71,13 @@ class UCLKPlus(OptimisticAgent):
 
     label = "UCLK+"
 
-    def _begin(self, ridge: float) -> None:
-        self._hat, self._tilde = Regression(self.mdp, ridge), Regression(self.mdp, ridge)
+    def _begin(self) -> None:
+        self._hat, self._tilde = Regression(self.mdp, self.ridge), Regression(self.mdp, self.ridge)
 
     def radii(self, t: int) -> tuple[float, float, float]:
         """beta_hat, beta_check and beta_tilde for the t-th observation."""
-        s, mdp = self.settings, self.mdp
-        found = radii(t, mdp.dimension, mdp.discount, s["ridge"], s["delta"])
-        hat, check, tilde = (float(s["radius_scale"]) * beta for beta in found)
+        found = radii(t, self.mdp.dimension, self.mdp.discount, self.ridge, self.delta)
+        hat, check, tilde = (self.radius_scale * beta for beta in found)
         return hat, check, tilde
 
     def variance(self, pair: int, t: int) -> float:

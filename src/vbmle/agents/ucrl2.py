@@ -23,17 +23,19 @@ It is a tabular method: of a model with features it uses only which transitions 
 
 from __future__ import annotations
 
+from typing import Annotated, ClassVar
+
 import numpy as np
 
+from vbmle.agents.base import a_policy
 from vbmle.agents.decision import Decision
-from vbmle.agents.model_agent import ModelAgent, OnImpossible
+from vbmle.agents.model_agent import ModelAgent
 from vbmle.agents.triggers import VisitsDoubled
 from vbmle.agents.tuning import RADIUS_SCALE
-from vbmle.common.validation import MOST_SCALE, Floats, Ints, non_negative, probability
+from vbmle.common.keeper import Saved, a_value, anything, at_least_0
+from vbmle.common.stated import A_SCALE, Check
+from vbmle.common.validation import Floats, Ints, probability
 from vbmle.core.optimism import L1Optimist
-from vbmle.estimation.change_point import Restart
-from vbmle.estimation.forgetting import Forget
-from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.planning.planner import rounding
 
 VALUE_ACCURACY = 1e-6
@@ -42,32 +44,20 @@ VALUE_ACCURACY = 1e-6
 MAX_SWEEPS = 10_000_000
 
 
+def _chance(name: str, value: float) -> float:
+    if probability(name, value) == 0.0:
+        raise ValueError(f"{name} is {value}; it needs a number above 0 and at most 1")
+    return float(value)
+
+
+AT_MOST_1 = Check("above 0 and at most 1", _chance)
+
+
 class UCRL2(ModelAgent):
     """Optimism over L1 balls around the frequencies of each (s, a); ignores the features.
 
     `V` is the optimistic value, at least V* with probability 1 - delta where radius_scale is 1; `error_bound`
     says how close it is to the best value of all plausible models.
-
-    Parameters
-    ----------
-    mdp : LinearMixtureMDP
-        What is known. The agent never sees the hidden theta.
-    delta : float, default 0.1
-        The balls hold together with probability 1 - delta; strictly between 0 and 1.
-    radius_scale : float, default 1.0
-        Multiplies the radii; at least 0. Smaller explores less; only 1 has the proof.
-    on_impossible : {"raise", "skip", "widen"}, default "raise"
-        What to do with an observed transition that the model calls impossible: refuse it, note it without learning
-        from it, or from then on give every next state of its pair (s, a) a small probability.
-    forget : float or {"window": int}, optional
-        How old observations fade: a half-life in steps, or a window of the last ones. By default none is forgotten.
-    restart : {"on-alarm"}, optional
-        Start over, with the observations since the change, when a test finds that the mix has changed.
-
-    Raises
-    ------
-    ValueError
-        If a setting is out of range; the message names it and what it needs.
 
     Examples
     --------
@@ -78,29 +68,20 @@ class UCRL2(ModelAgent):
     """
 
     tuning = RADIUS_SCALE
-    saved = ("V", "_policy", "error_bound", "_converged")
+    saved: ClassVar[Saved] = {
+        "V": a_value,
+        "_policy": a_policy,
+        "error_bound": at_least_0,
+        "_converged": anything,
+    }
 
-    def __init__(
-        self,
-        mdp: LinearMixtureMDP,
-        delta: float = 0.1,
-        radius_scale: float = 1.0,
-        on_impossible: OnImpossible = "raise",
-        forget: Forget = None,
-        restart: Restart = None,
-    ) -> None:
-        scale = non_negative("radius_scale", radius_scale, MOST_SCALE)
-        if probability("delta", delta) == 0.0:
-            raise ValueError("delta is 0.0; it needs a number above 0 and at most 1")
-        super().__init__(
-            mdp,
-            delta=float(delta),
-            radius_scale=scale,
-            on_impossible=on_impossible,
-            forget=forget,
-            restart=restart,
-        )
-        self._optimist = L1Optimist(mdp.core)
+    delta: Annotated[float, AT_MOST_1, "The balls hold together with probability 1 - delta."] = 0.1
+    radius_scale: Annotated[
+        float, A_SCALE, "Multiplies the radii. Smaller explores less; only 1 has the proof."
+    ] = 1.0
+
+    def _start(self) -> None:
+        self._optimist = L1Optimist(self.mdp.core)
         self.V: Floats = self._optimist.V.copy()
         self._policy: Ints = self._optimist.policy.copy()
         self.error_bound, self._converged = np.inf, False
@@ -113,9 +94,9 @@ class UCRL2(ModelAgent):
     def radius(self) -> Floats:
         """The L1 radius of each pair (s, a), for an episode that starts now."""
         successors, t = np.diff(self.mdp.transitions.indptr), self.counts.total + 1
-        log = np.log(2.0 * self.mdp.num_actions * t / self.settings["delta"])
+        log = np.log(2.0 * self.mdp.num_actions * t / self.delta)
         visits = self.counts.visits()
-        radius = self.settings["radius_scale"] * np.sqrt(14.0 * successors * log / np.maximum(1.0, visits))
+        radius = self.radius_scale * np.sqrt(14.0 * successors * log / np.maximum(1.0, visits))
         return np.where(visits > 0.0, radius, 2.0)
 
     def _decide(self, state: int) -> None:

@@ -83,32 +83,6 @@ class Levels:
 class UPACUCLK(OptimisticAgent):
     """Optimism over the intersection of UCLK's ellipsoids at several levels, with radii that do not grow with t.
 
-    Parameters
-    ----------
-    mdp : LinearMixtureMDP
-        What is known. The agent never sees the hidden theta.
-    radius_scale : float, default 1.0
-        Multiplies the radius; at least 0. Only 1 has the proof; 0.01 usually loses far less.
-    delta : float, default 0.1
-        The sets hold at all times together with probability 1 - delta; strictly between 0 and 1.
-    ridge : float, default 1.0
-        lambda of the regression, Sigma = lambda I + ...; above 0.
-    update : {"doubling", "every-step"}, default "doubling"
-        When to plan again: when a determinant of Sigma has doubled, as published, or after every observation.
-    tolerance : float, default 1e-6
-        The proved error of the optimistic value at which planning stops, in units of value.
-    sweeps : int, optional
-        A fixed number of sweeps instead of `tolerance`, as published: see `vbmle.agents.uclk.published_sweeps`. Those
-        after V has reached its fixed point to rounding are left out.
-    on_impossible : {"raise", "skip"}, default "raise"
-        What to do with an observation that no feasible theta allows: refuse it, or note it in `counts.skipped` and
-        learn nothing from it. A regression on values has no likelihood to widen.
-
-    Raises
-    ------
-    ValueError
-        If a setting is out of range; the message names it and what it needs.
-
     Examples
     --------
     >>> import vbmle
@@ -119,16 +93,15 @@ class UPACUCLK(OptimisticAgent):
 
     label = "UPAC-UCLK"
 
-    def _begin(self, ridge: float) -> None:
-        self._levels = Levels(self.mdp, ridge)
+    def _begin(self) -> None:
+        self._levels = Levels(self.mdp, self.ridge)
 
     def radius(self, level: int) -> float:
         """beta_l, levels counted from 1."""
-        s, mdp = self.settings, self.mdp
-        most = most_samples(level, mdp.dimension, mdp.discount, s["ridge"])
-        share = s["delta"] / (level * (level + 1))
-        beta = paper_radius(most, mdp.dimension, mdp.discount, s["ridge"], share)
-        return float(s["radius_scale"]) * beta
+        mdp, ridge = self.mdp, self.ridge
+        most = most_samples(level, mdp.dimension, mdp.discount, ridge)
+        share = self.delta / (level * (level + 1))
+        return self.radius_scale * paper_radius(most, mdp.dimension, mdp.discount, ridge, share)
 
     def _log_dets(self) -> list[float]:
         return [level.log_det for level in self._levels.regressions]

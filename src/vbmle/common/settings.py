@@ -1,25 +1,24 @@
 """Settings: what a signature asks for, and the message about a name or a value that does not fit.
 
-Names, types, defaults and allowed values are those of the code: a parameter's annotation, with its choices as
-`Literal[...]` or `Annotated[str, Among(...)]`. What an annotation cannot say is left to the maker itself.
+Names, types, defaults and allowed values are those of the code: of an agent's fields (`vbmle.common.stated`), or of a
+function's annotations, with choices as `Literal[...]` or `Annotated[str, Among(...)]`. What an annotation cannot say is
+left to the maker itself.
 """
 
 from __future__ import annotations
 
 import difflib
 import inspect
-import types
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
-from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, cast, get_args, get_type_hints
 
 import msgspec
 from numpy.typing import ArrayLike
 
-from vbmle.common.validation import Among, InputError
-
-REQUIRED = inspect.Parameter.empty
-"""Stands for the default of a setting that has none."""
+from vbmle.common import stated
+from vbmle.common.stated import REQUIRED, Stated, choices_of_type, is_function, members_of
+from vbmle.common.validation import InputError
 
 TYPE_WORDS = {
     int: "a whole number",
@@ -35,15 +34,21 @@ GIVEN = {"mdp"}
 @cache
 def settings_of(maker: Callable[..., Any]) -> dict[str, Any]:
     """The settings of a world or an agent with their defaults; REQUIRED where there is none."""
+    given = GIVEN | ({"theta"} if getattr(maker, "needs_truth", False) else set())
+    if is_stated(maker):
+        fields = stated.settings_of(cast(type[Stated], maker))
+        return {one.name: one.default for one in fields if one.name not in given}
     parameters = inspect.signature(maker).parameters.values()
     collected = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
-    given = GIVEN | ({"theta"} if getattr(maker, "needs_truth", False) else set())
     return {p.name: p.default for p in parameters if p.name not in given and p.kind not in collected}
 
 
 @cache
 def types_of(maker: Callable[..., Any]) -> dict[str, Any]:
     """The annotations of its settings, as far as they can be found out."""
+    if is_stated(maker):
+        fields = stated.settings_of(cast(type[Stated], maker))
+        return {one.name: one.annotation for one in fields if one.name in settings_of(maker)}
     plain = isinstance(maker, type) and not issubclass(maker, msgspec.Struct)
     try:
         hints = get_type_hints(maker.__init__ if plain else maker, include_extras=True)
@@ -52,12 +57,17 @@ def types_of(maker: Callable[..., Any]) -> dict[str, Any]:
     return {name: hints.get(name, Any) for name in settings_of(maker)}
 
 
+def is_stated(maker: Callable[..., Any]) -> bool:
+    """Whether its settings are its fields."""
+    return isinstance(maker, type) and issubclass(maker, Stated) and maker.made_of_fields
+
+
 def choices_of(maker: Callable[..., Any]) -> dict[str, list[Any]]:
     """The values that are listed for its settings, by name; settings that take anything else are left out."""
     found = {}
     for name, annotation in types_of(maker).items():
-        members = get_args(annotation) if _is_union(annotation) else (annotation,)
-        listed = [item for member in members for item in _choices(member)]
+        members = members_of(annotation)
+        listed = [item for member in members for item in choices_of_type(member)]
         if listed:
             found[name] = listed
     return found
@@ -65,14 +75,14 @@ def choices_of(maker: Callable[..., Any]) -> dict[str, list[Any]]:
 
 def written(annotation: Any) -> str:
     """A type as it is shown in a list of settings."""
-    if choices := _choices(annotation):
+    if choices := choices_of_type(annotation):
         return " | ".join(repr(item) for item in choices)
-    if _is_union(annotation):
+    if len(members_of(annotation)) > 1:
         members, array = get_args(annotation), get_args(ArrayLike)
         if set(array) <= set(members):
             return " | ".join(["list", *(written(item) for item in members if item not in array)])
         return " | ".join(written(member) for member in members)
-    if _is_function(annotation):
+    if is_function(annotation):
         return "function"
     if annotation is type(None):
         return "None"
@@ -83,10 +93,7 @@ def written(annotation: Any) -> str:
 def fit(where: str, owner: str, maker: Callable[..., Any], given: dict[str, Any]) -> dict[str, Any]:
     """`given` with whole numbers as floats where floats are asked for; one line about what does not fit."""
     defaults, wanted = settings_of(maker), types_of(maker)
-    former = getattr(maker, "renamed", {})
     for key in given:
-        if key in former:
-            raise InputError(f"{where}: {owner} has no setting {key!r}; it is called {former[key]!r} now")
         if key not in defaults:
             raise InputError(f"{where}: {owner} has no setting {key!r}; {nearest(key, defaults)}")
     # A seed is set for each trial.
@@ -119,53 +126,35 @@ def nearest(word: Any, known: Iterable[Any]) -> str:
 
 
 def _fitted(where: str, value: Any, annotation: Any) -> Any:
-    members = get_args(annotation) if _is_union(annotation) else (annotation,)
-    if all(_is_function(member) for member in members):
+    members = members_of(annotation)
+    if all(is_function(member) for member in members):
         raise InputError(f"{where} is {value!r}; it needs a function, which only Python code can give")
     for member in members:
-        choices = _choices(member)
+        choices = choices_of_type(member)
         if choices:
             if any(value == item and type(value) is type(item) for item in choices):
                 return value
-        elif not _is_function(member):
+        elif not is_function(member):
             try:
                 return msgspec.convert(value, member, strict=True)
             except msgspec.ValidationError:
                 continue
             except (TypeError, NotImplementedError):  # a type it does not know: for the maker to judge
                 return value
-    choices = _choices(annotation) or [item for member in members for item in _choices(member)]
+    choices = choices_of_type(annotation) or [item for member in members for item in choices_of_type(member)]
     if choices and isinstance(value, str):
         raise InputError(f"{where} is {value!r}; {nearest(value, choices)}")
     raise InputError(f"{where} is {value!r}; it needs {_words(annotation)}")
 
 
-def _choices(annotation: Any) -> list[Any]:
-    """The values that are listed in an annotation; none if it lists none."""
-    if get_origin(annotation) is Literal:
-        return list(get_args(annotation))
-    if get_origin(annotation) is Annotated:
-        notes = [note for note in annotation.__metadata__ if isinstance(note, Among)]
-        return list(notes[0].allowed) if notes else _choices(get_args(annotation)[0])
-    return []
-
-
 def _words(annotation: Any) -> str:
-    members = get_args(annotation) if _is_union(annotation) else (annotation,)
+    members = members_of(annotation)
     said = []
     for member in members:
-        if choices := _choices(member):
+        if choices := choices_of_type(member):
             said.append(f"one of {', '.join(map(str, choices))}")
-        elif not _is_function(member):
+        elif not is_function(member):
             said.append(TYPE_WORDS.get(member) or written(member))
     if set(get_args(ArrayLike)) <= set(members):
         return "a list of numbers"
     return " or ".join(said)
-
-
-def _is_union(annotation: Any) -> bool:
-    return get_origin(annotation) in (Union, types.UnionType)
-
-
-def _is_function(annotation: Any) -> bool:
-    return (get_origin(annotation) or annotation) is Callable

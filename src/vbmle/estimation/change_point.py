@@ -98,6 +98,13 @@ class ChangePoint:
             self._split()
         return alarm
 
+    def seen_many(self, transitions: Ints) -> tuple[int, bool]:
+        """Take in transitions until there is an alarm: how many were taken, and whether there was one."""
+        for i, transition in enumerate(transitions.tolist()):
+            if self.seen(transition):
+                return i + 1, True
+        return len(transitions), False
+
     def evidence(self, at_least: float = -np.inf) -> float:
         """log E_t, from below; an upper bound of it where even that is below `at_least`."""
         if len(self._head) == 1:

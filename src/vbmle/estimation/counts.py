@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from vbmle.common import saved_checks, validation
 from vbmle.common.files import Snapshot
 from vbmle.common.validation import Floats, Ints
+from vbmle.common.values import same
 from vbmle.core.transition_counts import BAD_STATE, Counts
 from vbmle.model.mdp import LinearMixtureMDP
 
@@ -209,12 +210,10 @@ class TransitionCounts:
 
     def restore(self, snapshot: Snapshot) -> None:
         """Continue from a snapshot; ValueError names the field that does not fit."""
-        none: Snapshot = {"skipped": np.zeros((0, 4), np.int64)}  # which files of earlier versions lack
-        rest = none | snapshot
-        saved_checks.require_like("", rest, self.snapshot(), self.grows)
-        self._check(rest)
-        self.load_values(rest["values"], rest["observed"])
-        self.skipped = {(s, a, to): times for s, a, to, times in rest["skipped"].tolist()}
+        saved_checks.require_like("", snapshot, self.snapshot(), self.grows)
+        self._check(snapshot)
+        self.load_values(snapshot["values"], snapshot["observed"])
+        self.skipped = {(s, a, to): times for s, a, to, times in snapshot["skipped"].tolist()}
 
     def _check(self, snapshot: Snapshot) -> None:
         """Refuse counts that cannot be; their kinds and shapes are right."""
@@ -240,5 +239,29 @@ class TransitionCounts:
         if (values != np.floor(values)).any():
             raise ValueError("values are not counts; they must be whole numbers")
 
+    def _made_with(self) -> tuple[Any, ...]:
+        """What counts of this kind are made with."""
+        return (self.mdp,)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """How `pickle` and `copy` make another: from a snapshot, for the numbers are the core's."""
+        return _continued, (type(self), self._made_with(), self.snapshot())
+
+    def __eq__(self, other: object) -> bool:
+        if type(self) is not type(other):
+            return NotImplemented
+        assert isinstance(other, TransitionCounts)
+        mine, theirs = (list(one._made_with()) for one in (self, other))
+        return same(mine, theirs) and same(self.snapshot(), other.snapshot())
+
     def __repr__(self) -> str:
-        return f"TransitionCounts(total={self.total}, distinct={self.num_observed})"
+        return f"{type(self).__name__}(total={self.total}, distinct={self.num_observed})"
+
+
+def _continued(
+    kind: type[TransitionCounts], made_with: tuple[Any, ...], snapshot: Snapshot
+) -> TransitionCounts:
+    """Counts of that kind that go on from a snapshot."""
+    counts = kind(*made_with)
+    counts.restore(snapshot)
+    return counts

@@ -10,7 +10,7 @@ counts as none.
 from __future__ import annotations
 
 from collections import deque
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -60,6 +60,9 @@ class ForgettingCounts(TransitionCounts):
         self._decay = 2.0 ** (-1.0 / self.steps) if self.kind == "half_life" else 1.0
         self._used = 0  # the total when a decision last used them
         self._last: deque[int] = deque()  # what is in the window, by index, the oldest first
+
+    def _made_with(self) -> tuple[Any, ...]:
+        return self.mdp, {self.kind: self.steps}
 
     @property
     def remembered(self) -> int:

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 
 from vbmle.common import validation
 from vbmle.common.validation import Floats, Ints
+from vbmle.common.values import Value
 from vbmle.core.solver import Objective
 from vbmle.estimation.candidates import TIED_OBJECTIVE, CandidateSolver, make_solver
 from vbmle.estimation.counts import TransitionCounts
@@ -33,7 +34,7 @@ SEARCHES = ("global", "local")
 
 
 @dataclass(frozen=True, eq=False)
-class Estimate:
+class Estimate(Value):
     """A maximiser and how good it is, as `maximum_likelihood` and `value_biased` return it.
 
     Attributes

@@ -18,10 +18,13 @@ incumbent stays; at first that is the one found first in the seed's order.
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
 
 from vbmle.common import saved_checks
 from vbmle.common.files import Snapshot
+from vbmle.common.stated import AT_LEAST_0
 from vbmle.common.validation import Floats, Ints
 from vbmle.core import solver as core
 from vbmle.core.solver import Objective
@@ -29,6 +32,13 @@ from vbmle.estimation.counts import TransitionCounts
 from vbmle.estimation.starts import Starts
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.planning.planner import require_policy, uses_factors
+
+Ridge = Annotated[
+    float,
+    AT_LEAST_0,
+    "lambda of the penalty lambda/2 |theta|^2 that is subtracted from the log-likelihood. It matters while data are "
+    "scarce.",
+]
 
 POOL = 8
 """How many local maxima a global search keeps."""

@@ -12,7 +12,8 @@ from typing import Any
 
 from vbmle.agents.catalogue import agents as agents
 from vbmle.common import settings
-from vbmle.common.settings import REQUIRED, settings_of, types_of, written
+from vbmle.common.settings import settings_of, types_of, written
+from vbmle.common.stated import REQUIRED
 from vbmle.experiments import own_parts
 from vbmle.model.world import World
 from vbmle.worlds import WORLDS

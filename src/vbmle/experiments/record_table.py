@@ -22,7 +22,8 @@ import polars as pl
 from polars import selectors
 
 from vbmle.common.files import harmless, whole_or_absent
-from vbmle.common.settings import REQUIRED, settings_of
+from vbmle.common.settings import settings_of
+from vbmle.common.stated import REQUIRED
 from vbmle.experiments import InputError, catalogue, records
 from vbmle.experiments.records import Record
 from vbmle.experiments.spec import Choice

@@ -16,6 +16,9 @@ from vbmle.model.interior_points import MANY_FACETS, bounds_on_widths
 if TYPE_CHECKING:
     from vbmle.model.mdp import LinearMixtureMDP
 
+COMPUTED = ("core", "flat_set", "block_of_pair", "possible")
+"""What a model computes on first use."""
+
 PRUNE_LIMIT = 20_000  # facets * free coordinates; above, solvers scan all facets and remember the active ones
 
 

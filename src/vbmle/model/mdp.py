@@ -119,18 +119,18 @@ class LinearMixtureMDP:
             validation.probability("p_min", p_min),
             validation.one_of("domain", domain, DOMAINS),
         )
-        self._set(constraints, reward, discount, initial, normalise_reward, False, may, names)
+        self._set(constraints, reward, discount, may, names, initial, normalise_reward)
 
     def _set(
         self,
         constraints: Constraints,
         reward: ArrayLike | Matrix,
         discount: float,
-        initial: ArrayLike | None,
-        normalise_reward: bool,
-        is_sparse: bool,
         allowed: Bools,
         names: Names,
+        initial: ArrayLike | None = None,
+        normalise_reward: bool = False,
+        is_sparse: bool = False,
     ) -> None:
         possible = constraints.transitions
         self.allowed, self.names = allowed, names
@@ -150,14 +150,12 @@ class LinearMixtureMDP:
         self._check_reward(normalise_reward)
         self.pair_reward[~allowed.ravel()] = -np.inf
         self.polytope = feasible_set.build(constraints)
-        for array in (
-            self.allowed,
-            self.initial,
-            self.pair_reward,
-            self.transition_reward,
-            possible.indptr,
-            possible.successor,
-        ):
+        self._freeze()
+
+    def _freeze(self) -> None:
+        """Refuse changes of the arrays that others may see."""
+        own = (self.allowed, self.initial, self.pair_reward, self.transition_reward)
+        for array in (*own, self.transitions.indptr, self.transitions.successor):
             array.flags.writeable = False
 
     def _check_reward(self, normalise: bool) -> None:
@@ -187,17 +185,28 @@ class LinearMixtureMDP:
         cls, constraints: Constraints, reward: ArrayLike | Matrix, discount: float, **rest: Any
     ) -> Self:
         self = cls.__new__(cls)
-        self._set(
-            constraints,
-            reward,
-            discount,
-            rest.pop("initial", None),
-            rest.pop("normalise_reward", False),
-            rest.pop("is_sparse", False),
-            rest.pop("allowed"),
-            rest.pop("names"),
-        )
+        self._set(constraints, reward, discount, **rest)
         return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All but what is computed on first use: a handle on the core belongs to one process."""
+        return {name: value for name, value in vars(self).items() if name not in core_model.COMPUTED}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._freeze()  # which pickle does not keep
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        """A model never changes, so that a copy would only take memory."""
+        return self
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, LinearMixtureMDP):
+            return NotImplemented
+        return self is other or self.fingerprint() == other.fingerprint()
+
+    def __hash__(self) -> int:
+        return hash((self.num_states, self.num_actions, self.dimension, self.discount))
 
     @classmethod
     def from_models(

@@ -24,9 +24,6 @@ if TYPE_CHECKING:
 WIDE_CHANCE = 0.01
 """The probability of something else in a widened pair."""
 
-DERIVED = ("core", "flat_set", "block_of_pair", "possible")
-"""What a model computes on first use."""
-
 
 def widened(mdp: LinearMixtureMDP, pairs: Iterable[int], chance: float = WIDE_CHANCE) -> LinearMixtureMDP:
     """The model with those pairs s * A + a widened.
@@ -36,8 +33,6 @@ def widened(mdp: LinearMixtureMDP, pairs: Iterable[int], chance: float = WIDE_CH
     transitions, chosen = mdp.transitions, np.unique(np.array(sorted(pairs), dtype=np.int64))
     indptr, successor, source = _pattern(transitions, chosen)
     new = copy(mdp)
-    for name in DERIVED:
-        vars(new).pop(name, None)
     phi = sparse.csr_array(transitions.phi)[np.maximum(source, 0)]
     pair_of = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
     wide = np.isin(pair_of, chosen)

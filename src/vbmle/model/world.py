@@ -12,7 +12,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import ArrayLike
 
-from vbmle.common import validation
+from vbmle.common import validation, values
 from vbmle.common.validation import Floats, Ints
 from vbmle.model.mdp import LinearMixtureMDP
 
@@ -85,6 +85,14 @@ class World:
             ]
         )
 
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, World) or type(self) is not type(other):
+            return NotImplemented
+        return self.mdp == other.mdp and values.same(self.theta, other.theta)
+
+    def __hash__(self) -> int:
+        return hash(self.mdp)
+
     def __repr__(self) -> str:
         return f"World({self.mdp!r})"
 
@@ -141,6 +149,15 @@ class DriftingWorld(World):
         if i not in self._worlds:
             self._worlds[i] = World(self.mdp, self.thetas[i])
         return self._worlds[i]
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, DriftingWorld):
+            return NotImplemented
+        return self.mdp == other.mdp and values.same(
+            [self.changes, *self.thetas], [other.changes, *other.thetas]
+        )
+
+    __hash__ = World.__hash__
 
 
 def _small_steps(steps: list[int], thetas: list[Floats]) -> tuple[list[int], list[Floats]]:

@@ -20,6 +20,7 @@ from scipy import sparse
 
 from vbmle.common import validation
 from vbmle.common.validation import Floats, Ints
+from vbmle.common.values import Value
 from vbmle.core import planning as core
 from vbmle.core.planning import Planner
 from vbmle.model import feasible_set
@@ -41,7 +42,7 @@ METHODS = ("auto", "policy-iteration", "modified-policy-iteration")
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class Plan(Value):
     """An optimal policy for one theta, as `plan` and `plan_known` return it.
 
     Attributes
