@@ -122,6 +122,10 @@ WHERE = {
     "add an agent": "class Agent(",
     "add a world": "A new world is",
     "change the Newton step": "newton_step",
+    "change a constant of the solvers": "struct Tuning",
+    "say when policies are evaluated by factors, when by sweeps": "method_for_many_plans",
+    "change how a climb goes about large models": "approach_for",
+    "change the quadratic programs": "solve_qp",
     "change how interior points are found": "def move_inside",
     "change the resume rule": "The resume rule",
     "change a colour": "COLORS =",
@@ -159,7 +163,7 @@ def test_where_things_are_names_the_file_for_each_task():
     rows = dict(re.findall(r"^\| (.+?) \| (.+?) \|$", section, re.MULTILINE))
     assert set(rows) == set(WHERE)
     for task, answer in rows.items():
-        name = re.findall(r"`([\w/]+\.(?:pyi?|cpp))`", answer)[0]
+        name = re.findall(r"`([\w/]+\.(?:pyi?|[ch]pp))`", answer)[0]
         home = (ROOT if name.startswith(("core/src", "benchmarks")) else PACKAGE) / name
         assert WHERE[task] in home.read_text(), f"{task}: {name}"
 

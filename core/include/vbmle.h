@@ -16,6 +16,7 @@
 
 #include "vbmle/library.h"           /* statuses, the version */
 #include "vbmle/model.h"             /* models */
+#include "vbmle/tuning.h"            /* constants; factors or sweeps */
 #include "vbmle/planning.h"          /* plans, on a model and for one that is fully known */
 #include "vbmle/solver.h"            /* counts, the objective, its maximiser */
 #include "vbmle/certifying.h"        /* upper bounds */

@@ -4,7 +4,6 @@
 #include "api/objective.hpp"
 #include "climbing/curvature.hpp"
 #include "climbing/face_correction.hpp"
-#include "climbing/objective.hpp"
 #include "common/logarithm.hpp"
 #include "linalg/cholesky.hpp"
 #include "parts.h"
@@ -40,8 +39,8 @@ const double* turned(const vb_part_program& p, Arena& arena) {
 }
 
 // K = sum of outer products of the frame's rows of the face
-void write_inverse(const QpWork& work, Index n, Index count, double* K) {
-    const ConstMatrix frame = qp_frame(work, n);
+void write_inverse(const Frame& whole, Index n, Index count, double* K) {
+    const ConstMatrix frame = whole.sized(n).rows;
     fill(K, n * n, 0.0);
     for (Index k = count; k < n; ++k) {
         for (Index i = 0; i < n; ++i) add_scaled(frame[k][i], frame[k], n, K + i * n);
@@ -54,9 +53,9 @@ void multiply(const double* M, const double* x, Index n, double* out) {
 }
 
 // image = the slope, less its parts along normals that the frame's rows of active facets see
-void write_image(const Facets& facets, const QpSolution& at, const QpWork& work, const double* slope, double* image) {
+void write_image(const Facets& facets, const QpSolution& at, const double* slope, double* image) {
     const Index n = facets.free, count = at.num_active;
-    const ConstMatrix frame = qp_frame(work, n), upper = qp_upper(work, n);
+    const ConstMatrix frame = at.frame.sized(n).rows, upper = at.frame.sized(n).upper;
     copy(slope, n, image);
     for (Index k = count - 1; k >= 0; --k) {
         at.multiplier[k] = -dot(frame[k], image, n) / upper[k][k];
@@ -72,25 +71,36 @@ struct vb_probe {
     const KnownModel& known; // what counts were made on
     const Model& model;
     const FeasibleSet& set;
-    Workspace work;
+    Planner planner;
+    Slope slope;
+    DenseScratch dense;
+    Vector hessian;          // for sparse features
+    DirectionScratch direction;
     Point at;
     bool evaluated = false, sloped = false;
 
     vb_probe(const KnownModel& known_, bool factors, bool copies)
         : known(known_), model(copies ? known_.model : lean.model), set(copies ? known_.set : lean.set) {
         if (!copies) drop_copies();
-        work = make_workspace(scratch, model, set, factors);
+        slope = make_slope(scratch, model, set);
+        direction = make_direction_scratch(scratch, model, set);
+        if (model.features.is_dense()) {
+            dense = make_dense_scratch(scratch, model, set);
+        } else {
+            hessian = scratch.take<double>(set.num_squares);
+        }
         if (!scratch.failed()) scratch.spoil();
-        work.planner = make_planner(kept, model, factors);  // again: a planner is not scratch alone
+        planner = make_planner(kept, model, factors_if(factors));
         at.theta = kept.take<double>(set.dimension).data;
         at.p = kept.take<double>(model.num_transitions).data;
         at.policy = kept.take<Index>(model.num_states).data;
         at.V = kept.take<double>(model.num_states).data;
-        at.lu = work.planner.lu;
+        at.lu = make_factors(kept, planner);
     }
 
     bool failed() const { return kept.failed() || scratch.failed() || lean.arena.failed(); }
     Problem problem(const Objective& objective) const { return {model, set, objective}; }
+    double precision() const { return sweep_precision(model.discount); }
 
 private:
     void drop_copies() {
@@ -120,10 +130,11 @@ vb_status vb_part_solve_program(vb_part_program* program) {
     vb_part_program& p = *program;
     Arena arena, scratch;
     QpWork work = make_qp_work(scratch, p.free + p.room, p.facets + p.room);
+    const Frame frame = make_frame(scratch, p.free + p.room);
     const Facets facets{p.facets, p.free, p.normals, turned(p, arena), nullptr};
     if (arena.failed() || scratch.failed()) return VB_OUT_OF_MEMORY;
     scratch.spoil();
-    QpSolution solution{p.d, p.active, p.multiplier, p.num_active};
+    QpSolution solution{p.d, p.active, p.multiplier, p.num_active, frame};
     if (p.before_B != nullptr && p.before_g != nullptr) {
         const QpStatus before = solve_qp({{p.before_B, p.free, p.free}, p.before_g, facets, p.slack}, solution, work);
         solution.framed = before == QpStatus::solved;
@@ -140,20 +151,21 @@ vb_status vb_part_learn(vb_part_program* program, const double* slope, const dou
     const Index n = p.free;
     Arena arena;
     QpWork work = make_qp_work(arena, n, p.facets);
+    const Frame frame = make_frame(arena, n);
     Vector image = arena.take<double>(n), change = arena.take<double>(n), scratch = arena.take<double>(n);
     if (arena.failed()) return VB_OUT_OF_MEMORY;
     arena.spoil();
     const Facets facets{p.facets, n, p.normals, nullptr, nullptr};
-    QpSolution solution{p.d, p.active, p.multiplier, p.num_active};
+    QpSolution solution{p.d, p.active, p.multiplier, p.num_active, frame};
     const QpStatus status = solve_qp({{p.B, n, n}, p.g, facets, p.slack}, solution, work);
     program->num_active = solution.num_active;
     if (status != QpStatus::solved) return code_of(status);
-    write_inverse(work, n, solution.num_active, K);
-    write_image(facets, solution, work, slope, image.data);
+    write_inverse(frame, n, solution.num_active, K);
+    write_image(facets, solution, slope, image.data);
     multiply(K, slope, n, step);
     multiply(shown, step, n, change.data);
-    const bool learnt = learn({step, image.data, change.data}, n, scratch.data, work);
-    write_inverse(work, n, solution.num_active, K + n * n);
+    const bool learnt = learn({step, image.data, change.data}, n, scratch.data, frame);
+    write_inverse(frame, n, solution.num_active, K + n * n);
     return learnt ? VB_OK : VB_NOT_CONVEX;
 }
 
@@ -193,11 +205,11 @@ void vb_part_probe_free(vb_probe* probe) { free_handle(probe); }
 
 vb_status vb_part_probe_look(vb_probe* probe, vb_part_probe_view* view) {
     if (probe == nullptr || view == nullptr) return VB_BAD_ARGUMENT;
-    const Workspace& work = probe->work;
-    *view = {probe->at.p,         probe->at.policy,        probe->at.V,
-             work.visits.data,    work.gradient.data,      work.slope.data,
-             work.dense.concave.data, work.dense.bent.data, work.product.hessian.data,
-             work.product.hessian.size};
+    const Slope& slope = probe->slope;
+    *view = {probe->at.p,        probe->at.policy,         probe->at.V,
+             slope.visits.data,  slope.in_theta.data,      slope.in_y.data,
+             probe->dense.concave.data, probe->dense.bent.data, probe->hessian.data,
+             probe->hessian.size};
     return VB_OK;
 }
 
@@ -208,7 +220,7 @@ vb_status vb_part_probe_evaluate(vb_probe* probe, const vb_objective* objective,
     if (!read_objective(objective, probe->known, goal)) return VB_BAD_ARGUMENT;
     goal.held = held != 0;
     copy(theta, probe->set.dimension, probe->at.theta);
-    *f = evaluate(probe->problem(goal), probe->at, probe->work);
+    *f = evaluate(probe->problem(goal), probe->at, probe->planner, probe->precision());
     probe->evaluated = *f > -kInfinity;
     probe->sloped = false;
     return VB_OK;
@@ -218,7 +230,8 @@ vb_status vb_part_probe_slope(vb_probe* probe, const vb_objective* objective) {
     Objective goal;
     if (probe == nullptr || !probe->evaluated || !policy_fits(*probe)) return VB_BAD_ARGUMENT;
     if (!read_objective(objective, probe->known, goal)) return VB_BAD_ARGUMENT;
-    find_slope(probe->problem(goal), probe->at, probe->work);
+    probe->slope.has_visits = false;
+    find_slope(probe->problem(goal), probe->at, probe->planner, probe->precision(), probe->slope);
     probe->sloped = goal.bias > 0.0;
     return VB_OK;
 }
@@ -229,11 +242,11 @@ vb_status vb_part_probe_curvature(vb_probe* probe, const vb_objective* objective
     if (!read_objective(objective, probe->known, goal)) return VB_BAD_ARGUMENT;
     const Problem problem = probe->problem(goal);
     if (!probe->model.features.is_dense()) {
-        find_block_hessians(problem, probe->at, probe->work);
+        find_block_hessians(problem, probe->at, probe->hessian.data);
         return VB_OK;
     }
-    find_concave_curvature(problem, probe->at, probe->work);
-    if (probe->sloped) find_value_curvature(problem, probe->at, probe->work);
+    find_concave_curvature(problem, probe->at, probe->dense);
+    if (probe->sloped) find_value_curvature(problem, probe->at, probe->slope.visits.data, probe->planner, probe->dense);
     return VB_OK;
 }
 
@@ -242,7 +255,8 @@ vb_status vb_part_probe_multiply(vb_probe* probe, const double* v, double* out) 
         return VB_BAD_ARGUMENT;
     }
     if (probe->at.lu.empty() || probe->model.features.is_dense()) return VB_BAD_ARGUMENT;
-    multiply_value_hessian(probe->problem({}), probe->at, v, out, probe->work);
+    const Problem problem = probe->problem({});
+    multiply_value_hessian({problem, probe->at, probe->slope.visits.data}, v, out, probe->direction);
     return VB_OK;
 }
 
@@ -258,13 +272,10 @@ vb_status vb_part_reduce_hessian(const vb_model* model, int64_t block, const dou
     const Block& own = set.blocks[block];
     if (!is_given(B, own.num_free)) return VB_BAD_ARGUMENT;
     Arena arena;
-    ProductWork work;
-    work.hessian = arena.take<double>(set.num_squares);
-    work.half = arena.matrix(set.most_coordinates, set.most_free);
+    Vector half = arena.take<double>(set.most_coordinates * set.most_free);
     if (arena.failed()) return VB_OUT_OF_MEMORY;
     arena.spoil();
-    copy(hessian, own.num_coordinates * own.num_coordinates, work.hessian.data + own.first_square);
-    reduce_hessian(own, work, {B, own.num_free, own.num_free});
+    reduce_hessian(own, hessian, half.data, {B, own.num_free, own.num_free});
     return VB_OK;
 }
 

@@ -36,7 +36,7 @@ vb_status vb_part_lu_solve_columns(int64_t n, const double* lu, int64_t columns,
 vb_status vb_part_visits(vb_planner* planner, int64_t state, double tolerance) {
     if (planner->planner.factors() || !planner->is_state(state) || !planner->fits()) return VB_BAD_ARGUMENT;
     if (!(tolerance > 0.0)) return VB_BAD_ARGUMENT;
-    occupancy_by_sweeps(planner->planner, planner->at.p, planner->at.policy, state, tolerance, planner->at.visits);
+    occupancy_by_sweeps(planner->planner, planner->valuation(), {state, tolerance}, planner->at.visits);
     return VB_OK;
 }
 

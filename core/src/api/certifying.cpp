@@ -2,13 +2,12 @@
 #include "api/checks.hpp"
 #include "api/handle.hpp"
 #include "certifying/branch_and_bound.hpp"
+#include "common/tuning.hpp"
 #include "model/build_model.hpp"
 
 using namespace vb;
 
 namespace {
-
-constexpr Index kMostNumbers = Index{1} << 40;  // more than any memory has
 
 bool objective_fits(const Model& model, const vb_certificate_task& task) {
     if (task.counts == nullptr || task.num_observed < 0 || task.num_observed > model.num_transitions) return false;
@@ -20,14 +19,14 @@ bool objective_fits(const Model& model, const vb_certificate_task& task) {
 bool triangulation_fits(const FeasibleSet& set, const vb_certificate_task& task) {
     if (task.num_points < 1 || task.num_cells < 1 || task.most_bisections < 0) return false;
     if (!is_given(task.points, set.num_free) || task.cells == nullptr) return false;
-    if (task.num_points > kMostNumbers || task.num_cells > kMostNumbers) return false;
+    if (task.num_points > tuning.limit_numbers || task.num_cells > tuning.limit_numbers) return false;
     return all_within(task.cells, task.num_cells * (set.num_free + 1), task.num_points);
 }
 
 // Whether the room that is asked for can be counted at all.
 bool room_fits(const Model& model, const FeasibleSet& set, const vb_certificate_task& task) {
     const Index widest = larger(model.num_transitions, larger(set.dimension, model.num_states)) + 1;
-    const Index most = kMostNumbers / widest;
+    const Index most = tuning.limit_numbers / widest;
     return task.most_bisections < most / 2 && task.num_points < most / 2 && task.num_cells < most / 2;
 }
 

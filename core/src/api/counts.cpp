@@ -2,12 +2,12 @@
 #include "api/checks.hpp"
 #include "api/handle.hpp"
 #include "api/objective.hpp"
+#include "common/tuning.hpp"
 
 using namespace vb;
 
 namespace {
 
-constexpr double kMostTotal = 4611686018427387904.0;  // 2^62, which no run of single transitions comes near
 constexpr std::uint8_t kMet = 2;                      // beside the bit that says whether a transition is possible
 
 // Whether these can be counts of the model; then how many are above 0, and their sum.
@@ -19,7 +19,7 @@ bool are_counts(const Counts& own, const double* values, Index& above_zero, doub
         above_zero += values[i] > 0.0 ? 1 : 0;
         total += values[i];
     }
-    return total < kMostTotal;
+    return total < tuning.limit_total;
 }
 
 // Whether the list names transitions with counts, each once. Leaves everything as it was.
@@ -81,7 +81,7 @@ int64_t vb_counts_add(vb_counts* counts, int64_t state, int64_t action, int64_t 
     if (state < 0 || state >= model.num_states) return VB_BAD_STATE;
     if (action < 0 || action >= model.num_actions) return VB_BAD_ACTION;
     if (next_state < 0 || next_state >= model.num_states) return VB_BAD_NEXT_STATE;
-    if (times < 1 || times >= static_cast<Index>(kMostTotal) - counts->counts.total) return VB_BAD_TIMES;
+    if (times < 1 || times >= static_cast<Index>(tuning.limit_total) - counts->counts.total) return VB_BAD_TIMES;
     const Index i = find_transition(model, model.pair(state, action), next_state);
     if (i < 0 || !counts->counts.possible[i]) return VB_IMPOSSIBLE;
     add_count(counts->counts, i, times);

@@ -2,16 +2,16 @@
 #include "planning/known_model.hpp"
 
 #include "api/handle.hpp"
+#include "common/tuning.hpp"
 
 using namespace vb;
 
 namespace {
 
-constexpr Index kLargest = Index{1} << 31;  // pairs and successors are kept in 32 bits
-
 bool sizes_fit(const vb_known_model& d) {
-    if (d.num_states < 1 || d.num_actions < 1 || d.num_states >= kLargest || d.num_actions >= kLargest) return false;
-    if (d.num_states * d.num_actions >= kLargest || !(d.discount >= 0.0 && d.discount < 1.0)) return false;
+    constexpr Index limit = tuning.limit_indices;
+    if (d.num_states < 1 || d.num_actions < 1 || d.num_states >= limit || d.num_actions >= limit) return false;
+    if (d.num_states * d.num_actions >= limit || !(d.discount >= 0.0 && d.discount < 1.0)) return false;
     return d.reward != nullptr && (d.P == nullptr) != (d.pair_begin == nullptr);
 }
 
@@ -51,7 +51,7 @@ Status read_pattern(const vb_known_model& d, Arena& arena, Pattern& pattern) {
 
 Status find_pattern(const vb_known_model& d, Arena& arena, Pattern& pattern) {
     if (d.P != nullptr) return Status::ok;
-    if (d.num_transitions < 0 || d.num_transitions >= kLargest) return Status::bad_argument;
+    if (d.num_transitions < 0 || d.num_transitions >= tuning.limit_indices) return Status::bad_argument;
     if (d.num_transitions > 0 && (d.successor == nullptr || d.p == nullptr)) return Status::bad_argument;
     if (d.index_bytes == 4) return read_pattern<std::int32_t>(d, arena, pattern);
     if (d.index_bytes == 8) return read_pattern<Index>(d, arena, pattern);

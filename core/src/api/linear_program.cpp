@@ -3,16 +3,16 @@
 
 #include "api/checks.hpp"
 #include "api/handle.hpp"
+#include "common/tuning.hpp"
 
 using namespace vb;
 
 namespace {
 
-constexpr Index kMostEntries = Index{1} << 40;  // more than any memory has
-
 bool facets_fit(const vb_facets* facets) {
     if (facets == nullptr || facets->num_facets < 1 || facets->num_free < 1) return false;
-    if (facets->num_facets > kMostEntries / facets->num_free || facets->num_free > kMostEntries / facets->num_free) {
+    const Index most = tuning.limit_numbers / facets->num_free;
+    if (facets->num_facets > most || facets->num_free > most) {
         return false;
     }
     return facets->normals != nullptr && facets->offsets != nullptr;

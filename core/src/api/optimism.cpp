@@ -82,7 +82,7 @@ vb_status vb_optimist_new(const vb_model* model, int32_t factors, vb_optimist** 
     if (model == nullptr) return VB_BAD_ARGUMENT;
     vb_optimist* made = make_handle<vb_optimist>();
     if (made == nullptr) return VB_OUT_OF_MEMORY;
-    made->optimist = make_optimist(made->arena, model->known.model, model->known.set, factors != 0);
+    made->optimist = make_optimist(made->arena, model->known.model, model->known.set, factors_if(factors != 0));
     if (made->arena.failed() || !grow_handle(*made, 1)) {
         free_handle(made);
         return VB_OUT_OF_MEMORY;

@@ -56,7 +56,8 @@ vb_status vb_planner_new(const vb_model* model, int32_t factors, vb_planner** pl
     if (model == nullptr || !rewards_fit(model->known.model)) return VB_BAD_ARGUMENT;
     vb_planner* made = make_handle<vb_planner>();
     if (made == nullptr) return VB_OUT_OF_MEMORY;
-    made->planner = make_planner(made->arena, model->known.model, factors != 0);
+    made->planner = make_planner(made->arena, model->known.model, factors_if(factors != 0));
+    made->lu = make_factors(made->arena, made->planner);
     lay_out(*made, model->known.model);
     if (made->arena.failed()) {
         free_handle(made);
@@ -81,7 +82,7 @@ vb_status vb_planner_assemble(vb_planner* planner) {
 
 vb_status vb_planner_optimal(vb_planner* planner) {
     if (!make_allowed(*planner)) return VB_BAD_ARGUMENT;
-    *planner->at.error = optimal_value(planner->planner, planner->at.p, planner->at.policy, planner->at.V);
+    *planner->at.error = optimal_value(planner->planner, planner->valuation(), planner->precision());
     return VB_OK;
 }
 
@@ -95,7 +96,7 @@ vb_status vb_planner_iterate(vb_planner* planner, double tolerance, int64_t most
 
 vb_status vb_planner_evaluate(vb_planner* planner) {
     if (!planner->fits()) return VB_BAD_ARGUMENT;
-    *planner->at.error = held_value(planner->planner, planner->at.p, planner->at.policy, planner->at.V);
+    *planner->at.error = held_value(planner->planner, planner->valuation(), planner->precision());
     return VB_OK;
 }
 
@@ -123,14 +124,14 @@ vb_status vb_planner_settle(vb_planner* planner) {
 
 vb_status vb_planner_visits(vb_planner* planner, int64_t state) {
     if (!planner->is_state(state) || !planner->fits()) return VB_BAD_ARGUMENT;
-    occupancy(planner->planner, planner->at.p, planner->at.policy, state, planner->at.visits);
+    occupancy(planner->planner, planner->valuation(), {state, planner->precision()}, planner->at.visits);
     return VB_OK;
 }
 
 vb_status vb_planner_solve(vb_planner* planner, double* X, int64_t columns, double accuracy) {
     if (X == nullptr || columns < 1 || !(accuracy > 0.0) || !planner->fits()) return VB_BAD_ARGUMENT;
     const Matrix all{X, planner->model().num_states, columns};
-    solve_columns(planner->planner, planner->at.p, planner->at.policy, all, accuracy);
+    solve_columns(planner->planner, planner->valuation(), all, accuracy);
     return VB_OK;
 }
 
@@ -139,9 +140,10 @@ vb_status vb_planner_floor(vb_planner* planner, int64_t state) {
     const vb_planner_view& at = planner->at;
     const Model& model = planner->model();
     probabilities(model.features, at.theta, at.p);
-    *at.error = optimal_value(planner->planner, at.p, at.policy, at.V);
+    *at.error = optimal_value(planner->planner, planner->valuation(), planner->precision());
     fill(at.gradient, model.features.dimension, 0.0);
-    add_value_gradient(planner->planner, at.p, at.policy, at.V, {state, 1.0, at.visits, at.gradient});
+    occupancy(planner->planner, planner->valuation(), {state, planner->precision()}, at.visits);
+    add_value_gradient(model, planner->valuation(), 1.0, at.visits, at.gradient);
     return VB_OK;
 }
 

@@ -38,7 +38,7 @@ vb_status vb_rows_new(const vb_model* model, int32_t factors, vb_rows** rows) {
     if (model == nullptr || !every_pair_leads_somewhere(model->known.model)) return VB_BAD_ARGUMENT;
     vb_rows* made = make_handle<vb_rows>();
     if (made == nullptr) return VB_OUT_OF_MEMORY;
-    made->rows = make_reward_biased_rows(made->arena, model->known.model, factors != 0);
+    made->rows = make_reward_biased_rows(made->arena, model->known.model, factors_if(factors != 0));
     if (made->arena.failed()) {
         free_handle(made);
         return VB_OUT_OF_MEMORY;

@@ -1,13 +1,12 @@
 #include "certifying/branch_and_bound.hpp"
 
+#include "common/tuning.hpp"
+
 #include <initializer_list>
 
 namespace vb {
 
 namespace {
-
-constexpr double kAccuracy = 0.02;  // of the tolerance: how exactly the concave part is bounded
-constexpr double kTie = 1e-9;       // relative: edges that are as wide up to this are taken in order, not by rounding
 
 // One run: where it stands.
 struct Run {
@@ -19,7 +18,7 @@ struct Run {
 };
 
 void note_vertex(Run& run) {
-    const double f = add_vertex(run.problem, run.work.planner, run.work.vertices);
+    const double f = add_vertex(run.problem, run.work.planner, run.work.lu, run.work.vertices);
     if (f > run.at.best) {
         run.at.best = f;
         run.at.vertex = run.work.vertices.count - 1;
@@ -34,7 +33,7 @@ double bound_of(Run& run, const Index* cell) {
         value_excess(run.problem.model, work.vertices, cell, work.excess);
         extra = objective.bias * work.excess.c[objective.state];
     }
-    const Decision decision = {extra, run.at.best + run.tolerance, kAccuracy * run.tolerance};
+    const Decision decision = {extra, run.at.best + run.tolerance, tuning.bound_accuracy * run.tolerance};
     return extra + concave_bound(run.problem, work.vertices, cell, decision, work.concave);
 }
 
@@ -65,7 +64,7 @@ Edge widest_edge(const Vertices& vertices, const Index* cell, Index corners) {
     for (Index one = 0; one < corners; ++one) {
         for (Index two = 0; two < one; ++two) {
             const double width = largest_difference(vertices.p[cell[one]], vertices.p[cell[two]], vertices.p.cols);
-            if (width > (1.0 + kTie) * widest) {
+            if (width > (1.0 + tuning.bound_edges_tie) * widest) {
                 widest = width;
                 edge = {one, two};
             }
@@ -100,7 +99,8 @@ CertificateWork make_certificate_work(Arena& arena, const Problem& problem, Inde
     work.vertices = make_vertices(arena, problem, points + bisections);
     work.cells = {cells, {arena.take_unfilled<Index>(room * corners).data, room, corners}};
     work.queue = make_cell_queue(arena, room);
-    work.planner = make_planner(arena, problem.model, true);
+    work.planner = make_planner(arena, problem.model, Method::factors);
+    work.lu = make_factors(arena, work.planner);
     work.excess = make_value_excess_work(arena, problem.model, corners);
     work.concave = make_concave_bound_work(arena, problem, corners);
     return work;

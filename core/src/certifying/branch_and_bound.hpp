@@ -34,6 +34,7 @@ struct CertificateWork {
     Cells cells;
     CellQueue queue;
     Planner planner;
+    Matrix lu;  // (S, S)
     ValueExcessWork excess;
     ConcaveBoundWork concave;
 };

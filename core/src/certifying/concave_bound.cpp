@@ -1,15 +1,11 @@
 #include "certifying/concave_bound.hpp"
 
 #include "common/logarithm.hpp"
+#include "common/tuning.hpp"
 
 namespace vb {
 
 namespace {
-
-constexpr Index kMostSteps = 200;
-constexpr Index kMostTrials = 30;   // of one line search
-constexpr double kLineWidth = 1e-6; // of a bracket or of Newton's last step, relative to the whole line
-constexpr double kShare = 0.05;     // of the distance to the target: a gap this small decides nothing more
 
 // The simplex at hand.
 struct Simplex {
@@ -112,7 +108,7 @@ Derivatives derivatives(const Along& along, const ConcaveBoundWork& work, double
 // How much weight to move, at most `most`: Newton's method within a bracket.
 double line_search(const Along& along, const ConcaveBoundWork& work, double most) {
     double low = 0.0, high = most, x = most;
-    for (Index k = 0; k < kMostTrials; ++k) {
+    for (Index k = 0; k < tuning.bound_trials; ++k) {
         const Derivatives at = derivatives(along, work, x);
         if (at.first >= 0.0) {
             if (x == high) break;
@@ -123,7 +119,8 @@ double line_search(const Along& along, const ConcaveBoundWork& work, double most
         const bool newton = at.first > -kInfinity && at.minus_second > 0.0;
         const double step = newton ? x + at.first / at.minus_second : low;
         const bool inside = low < step && step < high;
-        const bool settled = high - low <= kLineWidth * most || (inside && vb::fabs(step - x) <= kLineWidth * most);
+        const double width = tuning.bound_line_width * most;
+        const bool settled = high - low <= width || (inside && vb::fabs(step - x) <= width);
         x = inside ? step : 0.5 * (low + high);
         if (settled) break;
     }
@@ -152,12 +149,12 @@ double concave_bound(const Problem& problem, const Vertices& vertices, const Ind
     const Simplex simplex = {problem.objective, vertices, cell};
     gather(simplex, work);
     double bound = kInfinity;
-    for (Index k = 0; k < kMostSteps; ++k) {
+    for (Index k = 0; k < tuning.bound_steps; ++k) {
         const double h = concave_part(simplex, work);
         if (h == -kInfinity) return h;
         const Exchange exchange = find_exchange(work);
         bound = smaller(bound, h + exchange.gap);
-        const double enough = larger(decision.accuracy, kShare * (h + decision.extra - decision.target));
+        const double enough = larger(decision.accuracy, tuning.bound_share * (h + decision.extra - decision.target));
         if (bound + decision.extra <= decision.target || exchange.gap <= enough) break;
         const Along along = look_along(simplex, exchange, work);
         const double moved = line_search(along, work, work.weights[exchange.away]);

@@ -2,14 +2,12 @@
 
 #include <type_traits>
 
+#include "common/tuning.hpp"
 #include "linalg/lu.hpp"
 
 namespace vb {
 
 namespace {
-
-constexpr double kImproves = 1e-12;  // a choice must gain more to be taken
-constexpr Index kMostRounds = 100;
 
 // Loops over lanes are compiled for the usual numbers of them, and once for any.
 template <Index lanes>
@@ -121,7 +119,7 @@ Improvement improve(const Model& model, ValueExcessWork& work, Lanes lanes) {
     for (Index s = 0; s < model.num_states; ++s) {
         const double gain = best_value(model, s, work, lanes) - work.c[s];
         found.margin = larger(found.margin, gain);
-        if (gain > kImproves) {
+        if (gain > tuning.excess_improves) {
             found.changed = true;
             choose_best(model, s, work);
         }
@@ -155,7 +153,7 @@ void iterate(const Model& model, ValueExcessWork& work, Lanes lanes) {
     fill(work.ahead.data, work.ahead.rows * work.ahead.cols, 0.0);
     for (Index s = 0; s < model.num_states; ++s) choose_best(model, s, work);
     Improvement found;
-    for (Index k = 0; k < kMostRounds; ++k) {
+    for (Index k = 0; k < tuning.excess_rounds; ++k) {
         evaluate_choices(model, work);
         found = improve(model, work, lanes);
         if (!found.changed) break;

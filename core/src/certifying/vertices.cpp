@@ -37,13 +37,13 @@ Vertices make_vertices(Arena& arena, const Problem& problem, Index room) {
     return vertices;
 }
 
-double add_vertex(const Problem& problem, Planner& planner, Vertices& vertices) {
+double add_vertex(const Problem& problem, Planner& planner, Matrix lu, Vertices& vertices) {
     const Index v = vertices.count++;
     double* p = vertices.p[v];
     assemble(problem.set, vertices.y[v], vertices.theta[v]);
     probabilities(problem.model.features, vertices.theta[v], p);
     for (Index i = 0; i < vertices.p.cols; ++i) p[i] = larger(p[i], 0.0);
-    policy_iteration(planner, p, vertices.policy[v], vertices.V[v]);
+    policy_iteration(planner, {p, vertices.policy[v], vertices.V[v], lu});
     return objective_at(problem.objective, vertices, v);
 }
 

@@ -20,7 +20,7 @@ struct Vertices {
 Vertices make_vertices(Arena& arena, const Problem& problem, Index room);
 
 // Fills in all that belongs to y[count], from the policy that stands there, and counts the vertex. Returns the objective
-// there, minus infinity where something observed has probability 0.
-double add_vertex(const Problem& problem, Planner& planner, Vertices& vertices);
+// there, minus infinity where something observed has probability 0. `lu` is room for factors.
+double add_vertex(const Problem& problem, Planner& planner, Matrix lu, Vertices& vertices);
 
 }  // namespace vb

@@ -6,12 +6,12 @@
 // a few steps more (polish.hpp).
 #pragma once
 
-#include "climbing/known.hpp"
+#include "climbing/ascent.hpp"
 
 namespace vb {
 
-// Climbs from the point to a KKT point, unless it is given up on its way to what is known. Where `at.evaluated` is set, what
-// the last climb left there is used.
-Outcome climb(const Problem& problem, Point& at, Workspace& work, const Known& known = {});
+// Climbs from the point to a KKT point, unless it is given up on its way to a rival. Where `at.evaluated` is set, what the last
+// climb left there is used.
+Outcome climb(const Problem& problem, Point& at, Climber& tools, const Rivals& rivals = {});
 
 }  // namespace vb

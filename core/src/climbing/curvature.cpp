@@ -1,15 +1,31 @@
 #include "climbing/curvature.hpp"
 
-#include "climbing/face_correction.hpp"
+#include "common/tuning.hpp"
 #include "linalg/product.hpp"
 
 namespace vb {
 
 namespace {
 
-constexpr double kAccuracy = 1e-7;  // of the value's curvature where sweeps compute it
+Matrix matrix_and_beyond(Arena& arena, Index rows, Index cols) {
+    return {arena.take<double>(rows * cols + kBeyond).data, rows, cols};
+}
 
-// out = phi_i in the coordinates y, where they are not kept.
+}  // namespace
+
+DenseScratch make_dense_scratch(Arena& arena, const Model& model, const FeasibleSet& set) {
+    DenseScratch dense;
+    const Index m = set.num_free;
+    dense.B = arena.matrix(m, m);
+    dense.concave = arena.matrix(m, m);
+    dense.bent = arena.matrix(m, m);
+    dense.Z = matrix_and_beyond(arena, model.num_states, m);
+    dense.Y = matrix_and_beyond(arena, model.num_states, m);
+    dense.scaled = matrix_and_beyond(arena, tuning.batch_observed, m);
+    dense.row = arena.take<double>(m);
+    return dense;
+}
+
 const double* projected(const Problem& problem, Index i, double* out) {
     const Features& features = problem.model.features;
     const Block& block = problem.set.blocks[0];
@@ -22,6 +38,8 @@ const double* projected(const Problem& problem, Index i, double* out) {
     return out;
 }
 
+namespace {
+
 void mirror(Matrix B) {
     for (Index a = 0; a < B.rows; ++a) {
         for (Index c = 0; c < a; ++c) B[c][a] = B[a][c];
@@ -30,17 +48,17 @@ void mirror(Matrix B) {
 
 }  // namespace
 
-void find_concave_curvature(const Problem& problem, const Point& at, Workspace& work) {
+void find_concave_curvature(const Problem& problem, const Point& at, DenseScratch& dense) {
     const Objective& objective = problem.objective;
     const Index m = problem.set.num_free;
-    Matrix B = work.dense.concave, scaled = work.dense.scaled;
+    Matrix B = dense.concave, scaled = dense.scaled;
     fill(B.data, m * m, 0.0);
-    for (Index first = 0; first < objective.num_observed; first += kChunk) {
-        const Index count = objective.num_observed - first < kChunk ? objective.num_observed - first : kChunk;
+    for (Index first = 0; first < objective.num_observed; first += tuning.batch_observed) {
+        const Index count = smaller(objective.num_observed - first, tuning.batch_observed);
         for (Index k = 0; k < count; ++k) {
             const Index i = objective.observed[first + k];
             const double weight = vb::sqrt(objective.counts[i]) / at.p[i];
-            const double* phi = projected(problem, i, work.dense.row.data);
+            const double* phi = projected(problem, i, dense.row.data);
             for (Index a = 0; a < m; ++a) scaled[k][a] = weight * phi[a];
         }
         add_transposed_product({scaled.data, count, m}, {scaled.data, count, m}, B);
@@ -52,48 +70,46 @@ void find_concave_curvature(const Problem& problem, const Point& at, Workspace& 
 namespace {
 
 // The part of state s in Z and Y before solving: row s of Z, and what its successors collect in Y.
-void add_each_row(const Problem& problem, const Point& at, Index s, Workspace& work) {
+void add_each_row(const Problem& problem, const Point& at, Index s, double weight, DenseScratch& dense) {
     const Model& model = problem.model;
     const Index m = problem.set.num_free, pair = model.pair(s, at.policy[s]);
     for (Index i = model.pair_begin[pair]; i < model.pair_begin[pair + 1]; ++i) {
-        const double* phi = projected(problem, i, work.dense.row.data);
-        add_scaled(model.gain(i, at.V), phi, m, work.dense.Z[s]);
-        add_scaled(work.visits[s], phi, m, work.dense.Y[model.successor[i]]);
+        const double* phi = projected(problem, i, dense.row.data);
+        add_scaled(model.gain(i, at.V), phi, m, dense.Z[s]);
+        add_scaled(weight, phi, m, dense.Y[model.successor[i]]);
     }
 }
 
 // The same where the pair leads to all states in order, so that its rows are one matrix.
-void add_full_rows(const Problem& problem, const Point& at, Index s, Workspace& work) {
-    constexpr Index kTogether = 64;
+void add_full_rows(const Problem& problem, const Point& at, Index s, double weight, DenseScratch& dense) {
     const Model& model = problem.model;
     const Index m = problem.set.num_free, states = model.num_states, begin = model.pair_begin[model.pair(s, at.policy[s])];
     const double* phi = model.features.projected + begin * m;
-    double gain[kTogether];
-    for (Index first = 0; first < states; first += kTogether) {
-        const Index count = states - first < kTogether ? states - first : kTogether;
+    double gain[tuning.batch];
+    for (Index first = 0; first < states; first += tuning.batch) {
+        const Index count = smaller(states - first, tuning.batch);
         for (Index i = 0; i < count; ++i) gain[i] = model.gain(begin + first + i, at.V);
-        add_rows({phi + first * m, count, m}, gain, work.dense.Z[s]);
+        add_rows({phi + first * m, count, m}, gain, dense.Z[s]);
     }
-    add_scaled(work.visits[s], phi, states * m, work.dense.Y.data);
+    add_scaled(weight, phi, states * m, dense.Y.data);
 }
 
 }  // namespace
 
-void find_value_curvature(const Problem& problem, const Point& at, Workspace& work) {
+void find_value_curvature(const Problem& problem, const Point& at, const double* visits, Planner& planner, DenseScratch& dense) {
     const Model& model = problem.model;
     const Index m = problem.set.num_free, states = model.num_states;
-    Matrix Z = work.dense.Z, Y = work.dense.Y, out = work.dense.bent;
+    Matrix Z = dense.Z, Y = dense.Y, out = dense.bent;
     fill(Z.data, states * m, 0.0);
     fill(Y.data, states * m, 0.0);
     for (Index s = 0; s < states; ++s) {
-        if (work.planner.full && model.features.projected != nullptr) {
-            add_full_rows(problem, at, s, work);
+        if (planner.full && model.features.projected != nullptr) {
+            add_full_rows(problem, at, s, visits[s], dense);
         } else {
-            add_each_row(problem, at, s, work);
+            add_each_row(problem, at, s, visits[s], dense);
         }
     }
-    work.planner.lu = at.lu;
-    solve_columns(work.planner, at.p, at.policy, Z, kAccuracy);
+    solve_columns(planner, at.valuation(), Z, tuning.bent_accuracy);
     fill(out.data, m * m, 0.0);
     for (Index i = 0; i < states * m; ++i) Y.data[i] *= model.discount;
     add_transposed_product(Y, Z, out);
@@ -101,29 +117,10 @@ void find_value_curvature(const Problem& problem, const Point& at, Workspace& wo
     mirror(out);
 }
 
-void multiply_curvature(const Problem& problem, const Point& at, const double* v, double* out, Workspace& work) {
-    const Objective& objective = problem.objective;
-    const Block& block = problem.set.blocks[0];
-    const Index m = block.num_free;
-    fill(out, m, 0.0);
-    if (objective.bias > 0.0) {
-        expand_block(block, v, work.product.along.data);
-        multiply_value_hessian(problem, at, work.product.along.data, work.product.curved.data, work);
-        reduce_block(block, work.product.curved.data, out);
-    }
-    for (Index j = 0; j < m; ++j) out[j] = objective.ridge * v[j] - objective.bias * out[j];
-    for (Index k = 0; k < objective.num_observed; ++k) {
-        const Index i = objective.observed[k];
-        const double* phi = projected(problem, i, work.dense.row.data);
-        add_scaled(objective.counts[i] / (at.p[i] * at.p[i]) * dot(phi, v, m), phi, m, out);
-    }
-}
-
-void find_block_hessians(const Problem& problem, const Point& at, Workspace& work) {
+void find_block_hessians(const Problem& problem, const Point& at, double* hessian) {
     const Objective& objective = problem.objective;
     const Features& features = problem.model.features;
     const FeasibleSet& set = problem.set;
-    double* hessian = work.product.hessian.data;
     fill(hessian, set.num_squares, 0.0);
     for (Index k = 0; k < objective.num_observed; ++k) {
         const Index i = objective.observed[k], begin = features.begin[i], end = features.begin[i + 1];
@@ -146,10 +143,9 @@ void find_block_hessians(const Problem& problem, const Point& at, Workspace& wor
     }
 }
 
-void reduce_hessian(const Block& block, ProductWork& work, Matrix B) {
+void reduce_hessian(const Block& block, const double* hessian, double* room, Matrix B) {
     const Index n = block.num_coordinates, m = block.num_free;
-    const double* hessian = work.hessian.data + block.first_square;
-    Matrix half{work.half.data, n, m};
+    const Matrix half{room, n, m};
     fill(half.data, n * m, 0.0);
     for (Index a = 0; a < n; ++a) {
         for (Index c = 0; c <= a; ++c) {

@@ -11,14 +11,47 @@
 // preconditions conjugate gradients for the correction of d that the value's curvature asks for.
 #pragma once
 
-#include "climbing/workspace.hpp"
+#include "climbing/objective.hpp"
 
 namespace vb {
 
-// out = H v, with H the Hessian of V^pi(state) in theta.
-void multiply_value_hessian(const Problem& problem, const Point& at, const double* v, double* out, Workspace& work);
+// For products of the curvature with one direction.
+struct DirectionScratch {
+    Vector along, curved;  // (d,)
+    Vector dV, dw;         // (S,)
+    Vector row;            // (free,)
+};
 
-// Adds to work.step what the curvature of the value asks for along the face, to a relative accuracy.
-void correct_on_face(const Problem& problem, const Point& at, double accuracy, Workspace& work);
+DirectionScratch make_direction_scratch(Arena& arena, const Model& model, const FeasibleSet& set);
+
+// A place where derivatives are taken: a point, evaluated by factors, and the visits from the objective's state on.
+struct Place {
+    const Problem& problem;
+    const Point& at;
+    const double* visits;
+};
+
+// out = H v, with H the Hessian of V^pi(state) in theta.
+void multiply_value_hessian(const Place& place, const double* v, double* out, DirectionScratch& room);
+
+// out = B v in y, with B minus the Hessian of f for the policy in force; for one block of dense features.
+void multiply_curvature(const Place& place, const double* v, double* out, DirectionScratch& room);
+
+// For the steps of product sets: what block programs leave, and room.
+struct ProductScratch {
+    Vector hessian;  // flat (coordinates, coordinates) blocks, lower triangles
+    Matrix half;     // (most coordinates, most free)
+    Vector last;     // (free,) the gradient of the last step
+    Vector concave;  // flat (free, free) blocks B
+    Vector inverse;  // flat (free, free) blocks K
+    Vector residual, preconditioned, search, image, correction;  // (free,)
+    Indices touched;         // (blocks,)
+    View<std::uint8_t> met;  // (blocks,)
+};
+
+ProductScratch make_product_scratch(Arena& arena, const FeasibleSet& set);
+
+// Adds to a step, (free,), what the curvature of the value asks for along the face, to a relative accuracy.
+void correct_on_face(const Place& place, double accuracy, ProductScratch& product, DirectionScratch& room, double* step);
 
 }  // namespace vb

@@ -1,7 +1,7 @@
-// From a point along work.step to one where f has risen enough.
+// From a point along a step to one where f has risen enough.
 #pragma once
 
-#include "climbing/workspace.hpp"
+#include "climbing/ascent.hpp"
 
 namespace vb {
 
@@ -12,8 +12,8 @@ struct Progress {
 };
 
 // Moves the point, with its p, policy, V and lu, to the first of step, step/2, step/4, ... where f rises by a part of
-// what its slope promises (`rise` for a whole step). The first one leaves observed transitions a tenth of their
-// probability. Where none rises the point stays, evaluated again.
-Progress line_search(const Problem& problem, double f, double rise, Point& at, Workspace& work);
+// what its slope promises. The first one leaves observed transitions a tenth of their probability. Where none rises the point
+// stays, evaluated again.
+Progress line_search(Ascent& run);
 
 }  // namespace vb

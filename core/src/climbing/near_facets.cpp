@@ -1,15 +1,10 @@
 #include "climbing/near_facets.hpp"
 
+#include "common/tuning.hpp"
+
 namespace vb {
 
 namespace {
-
-constexpr Index kManyFacets = 128;   // below, looking at all of them costs no more
-constexpr Index kNearShare = 6;      // at most this part of them is near ...
-constexpr Index kMostNear = 1 << 16;  // ... and no more than these
-constexpr double kWidest = 1.0;      // the first radius tried; then halves
-constexpr double kNarrowest = 1e-6;
-constexpr double kRounding = 1e-14;  // by so much a facet may be violated
 
 double distance(const double* a, const double* b, Index n) {
     double square = 0.0;
@@ -26,9 +21,9 @@ Index count_within(const double* slack, Index facets, double radius) {
 // Makes y the reference, unless so many facets meet there that no radius has few. Slack becomes that of all facets at y.
 void look_around(NearFacets& near, const Facets& all, const double* y, double* slack) {
     some_facet_values(all, {}, all.offsets, y, slack);
-    near.radius = kWidest;
+    near.radius = tuning.near_widest;
     Index count = count_within(slack, all.count, near.radius);
-    while (count > near.facet.size && near.radius > kNarrowest) {
+    while (count > near.facet.size && near.radius > tuning.near_narrowest) {
         near.radius *= 0.5;
         count = count_within(slack, all.count, near.radius);
     }
@@ -48,10 +43,9 @@ ConstIndices listed(const NearFacets& near) { return {near.facet.data, near.coun
 
 // slack[i] at y for the facets i that are listed
 void fill_slack(const Facets& all, ConstIndices some, const double* y, double* slack) {
-    constexpr Index kTogether = 64;
-    double values[kTogether];
-    for (Index first = 0; first < some.size; first += kTogether) {
-        const Index count = some.size - first < kTogether ? some.size - first : kTogether;
+    double values[tuning.batch];
+    for (Index first = 0; first < some.size; first += tuning.batch) {
+        const Index count = smaller(some.size - first, tuning.batch);
         some_facet_values(all, {some.data + first, count}, all.offsets, y, values);
         for (Index k = 0; k < count; ++k) slack[some[first + k]] = values[k];
     }
@@ -62,9 +56,9 @@ void fill_slack(const Facets& all, ConstIndices some, const double* y, double* s
 NearFacets make_near_facets(Arena& arena, const FeasibleSet& set) {
     NearFacets near;
     const Facets& all = set.blocks[0].facets;
-    if (set.num_blocks != 1 || all.count < kManyFacets) return near;
+    if (set.num_blocks != 1 || all.count < tuning.near_many_facets) return near;
     near.reference = arena.take<double>(all.free);
-    near.facet = arena.take<Index>(all.count / kNearShare < kMostNear ? all.count / kNearShare : kMostNear);
+    near.facet = arena.take<Index>(smaller(all.count / tuning.near_share, tuning.near_most));
     return near;
 }
 
@@ -81,7 +75,7 @@ bool all_hold(NearFacets& near, const Block& block, const double* y, double* sla
     }
     double least = 0.0;
     for (Index i = 0; i < seen; ++i) least = smaller(least, slack[i]);
-    return least >= -kRounding;
+    return least >= -tuning.near_rounding;
 }
 
 Nearby nearby_at(NearFacets& near, const Block& block, const double* y, ConstIndices tried, double* slack) {

@@ -4,11 +4,11 @@
 // where one stands, which changes nothing along it, and in the end without.
 #pragma once
 
-#include "climbing/workspace.hpp"
+#include "climbing/ascent.hpp"
 
 namespace vb {
 
-// work.step, with active facets and multipliers of the program; false where no program could be solved.
-bool find_newton_step(const Problem& problem, Point& at, Workspace& work);
+// The step, with active facets and multipliers of the program; false, and no step, where no program could be solved.
+bool find_newton_step(Ascent& run);
 
 }  // namespace vb

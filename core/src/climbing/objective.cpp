@@ -1,41 +1,43 @@
 #include "climbing/objective.hpp"
 
 #include "common/logarithm.hpp"
+#include "common/tuning.hpp"
 
 namespace vb {
 
 namespace {
 
 // sum n log p over what was observed; minus infinity where a p is not positive
-double log_likelihood(const Objective& objective, const double* p, Workspace& work) {
+double log_likelihood(const Objective& objective, const double* p) {
+    double seen_n[tuning.batch_observed], seen_p[tuning.batch_observed];
     double total = 0.0;
-    for (Index first = 0; first < objective.num_observed; first += kChunk) {
-        const Index count = objective.num_observed - first < kChunk ? objective.num_observed - first : kChunk;
+    for (Index first = 0; first < objective.num_observed; first += tuning.batch_observed) {
+        const Index count = smaller(objective.num_observed - first, tuning.batch_observed);
         double least = kInfinity;
         for (Index k = 0; k < count; ++k) {
             const Index i = objective.observed[first + k];
-            work.seen_p[k] = p[i];
-            work.seen_n[k] = objective.counts[i];
+            seen_p[k] = p[i];
+            seen_n[k] = objective.counts[i];
             least = p[i] > least ? least : p[i];
         }
         if (!(least > 0.0)) return -kInfinity;
-        total += weighted_log_sum(work.seen_n.data, work.seen_p.data, count);
+        total += weighted_log_sum(seen_n, seen_p, count);
     }
     return total;
 }
 
 }  // namespace
 
-double concave_part(const Problem& problem, const Point& at, Workspace& work) {
+double concave_part(const Problem& problem, const Point& at) {
     const Objective& objective = problem.objective;
     const Index d = problem.set.dimension;
-    double f = log_likelihood(objective, at.p, work);
+    double f = log_likelihood(objective, at.p);
     f -= 0.5 * objective.ridge * dot(at.theta, at.theta, d);
     if (objective.linear != nullptr) f += dot(objective.linear, at.theta, d);
     return f;
 }
 
-void seen_probabilities(const Problem& problem, Point& at) {
+void find_observed_p(const Problem& problem, Point& at) {
     const Objective& objective = problem.objective;
     for (Index k = 0; k < objective.num_observed; ++k) {
         const Index i = objective.observed[k];
@@ -43,17 +45,16 @@ void seen_probabilities(const Problem& problem, Point& at) {
     }
 }
 
-double evaluate_at_p(const Problem& problem, Point& at, Workspace& work) {
+double evaluate_at_p(const Problem& problem, Point& at, Planner& planner, double precision) {
     at.evaluated = false;
-    double f = concave_part(problem, at, work);
+    double f = concave_part(problem, at);
     if (f == -kInfinity) return f;
     const Objective& objective = problem.objective;
     if (objective.bias > 0.0) {
-        work.planner.lu = at.lu;
         if (objective.held) {
-            held_value(work.planner, at.p, at.policy, at.V);
+            held_value(planner, at.valuation(), precision);
         } else {
-            optimal_value(work.planner, at.p, at.policy, at.V);
+            optimal_value(planner, at.valuation(), precision);
         }
         f += objective.bias * at.V[objective.state];
         at.evaluated = !objective.held;
@@ -61,44 +62,48 @@ double evaluate_at_p(const Problem& problem, Point& at, Workspace& work) {
     return f;
 }
 
-double evaluate(const Problem& problem, Point& at, Workspace& work) {
+double evaluate(const Problem& problem, Point& at, Planner& planner, double precision) {
     probabilities(problem.model.features, at.theta, at.p);
-    return evaluate_at_p(problem, at, work);
+    return evaluate_at_p(problem, at, planner, precision);
 }
 
-double evaluate_again(const Problem& problem, const Point& at, Workspace& work) {
+double evaluate_again(const Problem& problem, const Point& at) {
     const Objective& objective = problem.objective;
-    const double f = concave_part(problem, at, work);
+    const double f = concave_part(problem, at);
     return objective.bias > 0.0 ? f + objective.bias * at.V[objective.state] : f;
 }
 
-double rounding_error(const Problem& problem, const Workspace& work, double f) {
-    const double error = 1e-14 * (1.0 + vb::fabs(f));
-    if (problem.objective.bias == 0.0 || work.planner.factors()) return error;
-    return error + problem.objective.bias * (work.precision + work.planner.precision);
+double rounding_error(const Problem& problem, double f, double error) {
+    return tuning.climb_rounding * (1.0 + vb::fabs(f)) + problem.objective.bias * error;
 }
 
-void add_value_gradient(Planner& planner, const double* p, const Index* policy, const double* V, ValueGradient out) {
-    constexpr Index kTogether = 64;  // transitions
-    const Model& model = *planner.model;
-    double scale[kTogether];
-    occupancy(planner, p, policy, out.state, out.w);
+Slope make_slope(Arena& arena, const Model& model, const FeasibleSet& set) {
+    Slope slope;
+    slope.in_theta = arena.take<double>(set.dimension);
+    slope.of_value = arena.take<double>(set.dimension);
+    slope.in_y = arena.take<double>(set.num_free);
+    slope.visits = arena.take<double>(model.num_states);
+    return slope;
+}
+
+void add_value_gradient(const Model& model, const Valuation& at, double weight, const double* w, double* g) {
+    double scale[tuning.batch];
     for (Index s = 0; s < model.num_states; ++s) {
-        if (out.w[s] == 0.0) continue;
-        const Index pair = model.pair(s, policy[s]), end = model.pair_begin[pair + 1];
-        const double weight = out.weight * out.w[s];
-        for (Index first = model.pair_begin[pair]; first < end; first += kTogether) {
-            const Index last = end - first < kTogether ? end : first + kTogether;
-            for (Index i = first; i < last; ++i) scale[i - first] = weight * model.gain(i, V);
-            add_some(model.features, first, last, scale, out.g);
+        if (w[s] == 0.0) continue;
+        const Index pair = model.pair(s, at.policy[s]), end = model.pair_begin[pair + 1];
+        const double own = weight * w[s];
+        for (Index first = model.pair_begin[pair]; first < end; first += tuning.batch) {
+            const Index last = smaller(first + tuning.batch, end);
+            for (Index i = first; i < last; ++i) scale[i - first] = own * model.gain(i, at.V);
+            add_some(model.features, first, last, scale, g);
         }
     }
 }
 
-void find_slope(const Problem& problem, const Point& at, Workspace& work) {
+void find_slope(const Problem& problem, const Point& at, Planner& planner, double precision, Slope& slope) {
     const Objective& objective = problem.objective;
     const Index d = problem.set.dimension;
-    double* g = work.gradient.data;
+    double* g = slope.in_theta.data;
     for (Index j = 0; j < d; ++j) g[j] = -objective.ridge * at.theta[j];
     if (objective.linear != nullptr) add_scaled(1.0, objective.linear, d, g);
     for (Index k = 0; k < objective.num_observed; ++k) {
@@ -106,14 +111,14 @@ void find_slope(const Problem& problem, const Point& at, Workspace& work) {
         problem.model.features.add(i, objective.counts[i] / at.p[i], g);
     }
     if (objective.bias > 0.0) {
-        work.planner.lu = at.lu;
-        double* own = work.value_gradient.data;
-        fill(own, d, 0.0);
-        add_value_gradient(work.planner, at.p, at.policy, at.V, {objective.state, objective.bias, work.visits.data, own});
-        add_scaled(1.0, own, d, g);
+        occupancy(planner, at.valuation(), {objective.state, precision, slope.has_visits}, slope.visits.data);
+        slope.has_visits = true;
+        fill(slope.of_value.data, d, 0.0);
+        add_value_gradient(problem.model, at.valuation(), objective.bias, slope.visits.data, slope.of_value.data);
+        add_scaled(1.0, slope.of_value.data, d, g);
     }
-    reduce(problem.set, g, work.slope.data);
-    work.size = larger(1.0, largest_size(g, d));
+    reduce(problem.set, g, slope.in_y.data);
+    slope.size = larger(1.0, largest_size(g, d));
 }
 
 }  // namespace vb

@@ -1,20 +1,15 @@
 #include "climbing/pool.hpp"
 
 #include "climbing/climb.hpp"
+#include "common/tuning.hpp"
 
 namespace vb {
 
 namespace {
 
-constexpr double kTie = 1e-9;   // relative: objectives closer than this count as equal
-constexpr double kSame = 1e-6;  // relative: points closer than this count as one
-constexpr double kRough = 1e-3;  // residual at which a climb with a held policy ends: it is a start
-constexpr Index kKeptCoordinates = 128;  // up to so many free coordinates the factors of the last program are kept
-constexpr Index kOwnNumbers = 1 << 20;  // up to so many numbers each place keeps p and factors of its own
-
 double objective_at(const Pool& pool, Index k) { return pool.result[k][0]; }
 
-bool better(double reached, double known) { return reached > known + kTie * (1.0 + vb::fabs(known)); }
+bool better(double reached, double before) { return reached > before + tuning.pool_tie * (1.0 + vb::fabs(before)); }
 
 void copy_place(Pool& pool, Index from, Index to) {
     copy(pool.y[from], pool.y.cols, pool.y[to]);
@@ -39,13 +34,13 @@ void copy_place(Pool& pool, Index from, Index to) {
 
 bool same_point(const Pool& pool, Index j, Index k) {
     const double f = objective_at(pool, j);
-    if (vb::fabs(f - objective_at(pool, k)) > 1e-7 * (1.0 + vb::fabs(f))) return false;
+    if (vb::fabs(f - objective_at(pool, k)) > tuning.pool_same_objective * (1.0 + vb::fabs(f))) return false;
     double size = 1.0, distance = 0.0;
     for (Index i = 0; i < pool.y.cols; ++i) {
         size = larger(size, vb::fabs(pool.y[j][i]));
         distance = larger(distance, vb::fabs(pool.y[j][i] - pool.y[k][i]));
     }
-    return distance <= kSame * size;
+    return distance <= tuning.pool_same_point * size;
 }
 
 // The place with the least objective besides the incumbent's.
@@ -103,9 +98,9 @@ void drop_abandoned(Pool& pool) {
 // Drops places that climbed to a maximum which an earlier one holds.
 void merge(Pool& pool) {
     for (Index k = 1; k < pool.size;) {
-        bool known = false;
-        for (Index j = 0; j < k && !known; ++j) known = same_point(pool, j, k);
-        if (!known) {
+        bool held = false;
+        for (Index j = 0; j < k && !held; ++j) held = same_point(pool, j, k);
+        if (!held) {
             ++k;
         } else if (--pool.size > k) {
             copy_place(pool, pool.size, k);
@@ -122,12 +117,12 @@ void move_in(Pool& pool, Index k) {
 
 }  // namespace
 
-Pool make_pool(Arena& arena, const Problem& problem, Index places, bool factors) {
+Pool make_pool(Arena& arena, const Problem& problem, Index places, Method method) {
     const Index n = places + 1, states = problem.model.num_states, transitions = problem.model.num_transitions;
-    const Index each = transitions + (factors ? states * states : 0);
+    const Index squares = method == Method::factors ? states * states : 0, each = transitions + squares;
     Pool pool;
     pool.places = places;
-    pool.own_evaluations = n * each <= kOwnNumbers;
+    pool.own_evaluations = n * each <= tuning.pool_own_numbers;
     pool.y = arena.matrix(n, problem.set.num_free);
     pool.theta = arena.matrix(n, problem.set.dimension);
     pool.V = arena.matrix(n, states);
@@ -141,13 +136,14 @@ Pool make_pool(Arena& arena, const Problem& problem, Index places, bool factors)
     pool.factored = arena.take<std::uint8_t>(n);
     pool.abandoned = arena.take<std::uint8_t>(n);
     const Index free = problem.set.num_free;
-    if (problem.model.features.is_dense() && free <= kKeptCoordinates) pool.factors = arena.matrix(n, 2 * free * free);
+    const bool keeps_frames = problem.model.features.is_dense() && free <= tuning.frame_kept_coordinates;
+    if (keeps_frames) pool.factors = arena.matrix(n, 2 * free * free);
     pool.p = arena.matrix(pool.own_evaluations ? n : 1, transitions);
-    pool.lu = arena.take<double>(factors ? pool.p.rows * states * states : 0);
+    pool.lu = arena.take<double>(pool.p.rows * squares);
     return pool;
 }
 
-Point point_at(Pool& pool, Workspace& work, Index k) {
+Point point_at(Pool& pool, Frame spare, Index k) {
     move_in(pool, k);
     const Index states = pool.V.cols, at = pool.own_evaluations ? k : 0;
     Point point;
@@ -160,43 +156,35 @@ Point point_at(Pool& pool, Workspace& work, Index k) {
     point.active = pool.active[k];
     point.num_active = pool.num_active[k];
     point.evaluated = pool.evaluated[k] != 0;
-    if (!pool.factors.empty()) {
+    point.keeps_frame = !pool.factors.empty();
+    point.frame = spare;
+    if (point.keeps_frame) {
         const Index free = pool.y.cols;
-        point.frame = {pool.factors[k], free, free};
-        point.upper = {pool.factors[k] + free * free, free, free};
+        point.frame = {{pool.factors[k], free, free}, {pool.factors[k] + free * free, free, free}};
         point.factored = pool.factored[k] != 0;
-        work.qp.frame = point.frame;
-        work.qp.upper = point.upper;
     }
-    work.planner.lu = point.lu;
     return point;
 }
 
 namespace {
 
-// What a climb from a place may be compared with: the maxima before it. By sweeps, policies are not: there are too many of them
-// for two to be the same.
-Known known_before(const Problem& problem, const Pool& pool, Index k, const Workspace& work) {
+// What a climb from a place may be compared with: the maxima before it.
+Rivals rivals_before(const Problem& problem, const Pool& pool, Index k, const Approach& approach) {
     if (problem.objective.bias == 0.0 || problem.objective.held) return {};
-    Known known{pool.y, pool.result, {}, k < pool.size ? k : pool.size};
-    if (work.planner.factors()) known.policy = {pool.policy.data, pool.policy.rows, pool.policy.cols};
-    return known;
+    Rivals rivals{pool.y, pool.result, {}, smaller(k, pool.size)};
+    if (approach.compares_policies) rivals.policy = pool.policy;
+    return rivals;
 }
 
 }  // namespace
 
-void climb_at(const Problem& problem, Pool& pool, Index k, Workspace& work) {
-    Point point = point_at(pool, work, k);
-    const Outcome outcome = climb(problem, point, work, known_before(problem, pool, k, work));
+void climb_at(const Search& search, Index k) {
+    const auto& [problem, pool, tools] = search;
+    Point point = point_at(pool, tools.program.frame, k);
+    const Outcome outcome = climb(problem, point, tools, rivals_before(problem, pool, k, tools.approach));
     ++pool.climbs;
-    work.planner.precision = sweep_precision(problem.model.discount);
-    work.planner.visits_known = false;
-    if (double* own = pool.p[pool.own_evaluations ? k : 0]; point.p != own) {  // the line search exchanged them
-        copy(point.p, pool.p.cols, own);
-        work.trial_p.data = point.p;
-    }
     pool.evaluated[k] = point.evaluated;
-    pool.factored[k] = point.factored && !pool.factors.empty();
+    pool.factored[k] = point.factored && point.keeps_frame;
     pool.result[k][0] = outcome.objective;
     pool.result[k][1] = outcome.residual;
     pool.result[k][2] = outcome.gap;
@@ -205,40 +193,41 @@ void climb_at(const Problem& problem, Pool& pool, Index k, Workspace& work) {
     pool.abandoned[k] = outcome.abandoned;
 }
 
-void climb_all(const Problem& problem, Pool& pool, Workspace& work) {
-    for (Index k = 0; k < pool.size; ++k) climb_at(problem, pool, k, work);
+void climb_all(const Search& search) {
+    Pool& pool = search.pool;
+    for (Index k = 0; k < pool.size; ++k) climb_at(search, k);
     drop_abandoned(pool);
     crown(pool);
     merge(pool);
 }
 
-void try_start(const Problem& problem, Pool& pool, const double* y, Workspace& work) {
+void try_start(const Search& search, const double* y) {
+    Pool& pool = search.pool;
     const Index scratch = pool.places;
     copy(y, pool.y.cols, pool.y[scratch]);
     copy(pool.policy[0], pool.policy.cols, pool.policy[scratch]);
     copy(pool.V[0], pool.V.cols, pool.V[scratch]);
     fill<Index>(pool.num_active[scratch], pool.num_active.cols, 0);
     pool.evaluated[scratch] = pool.factored[scratch] = 0;
-    climb_at(problem, pool, scratch, work);
+    climb_at(search, scratch);
     admit(pool);
     crown(pool);
 }
 
-void try_switch(const Problem& problem, Pool& pool, Switch other, Workspace& work) {
+void try_switch(const Search& search, Switch other) {
+    Pool& pool = search.pool;
+    const Model& model = search.problem.model;
     if (pool.policy[0][other.state] == other.action) return;
-    if (problem.model.reward[problem.model.pair(other.state, other.action)] == -kInfinity) return;  // not allowed
+    if (model.reward[model.pair(other.state, other.action)] == -kInfinity) return;  // not allowed
     const Index scratch = pool.places;
     copy_place(pool, 0, scratch);
     pool.policy[scratch][other.state] = other.action;
     pool.evaluated[scratch] = 0;
-    if (!work.planner.factors()) pool.factored[scratch] = 0;  // otherwise those of the incumbent's last program serve here, too
-    Problem held{problem.model, problem.set, problem.objective};
+    if (!search.tools.approach.keeps_frame) pool.factored[scratch] = 0;
+    Problem held = search.problem;
     held.objective.held = true;
-    const double target = work.target;
-    work.target = kRough;
-    climb_at(held, pool, scratch, work);
-    work.target = target;
-    climb_at(problem, pool, scratch, work);
+    climb_at({held, pool, search.tools}, scratch);
+    climb_at(search, scratch);
     admit(pool);
     crown(pool);
 }

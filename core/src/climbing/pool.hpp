@@ -4,7 +4,7 @@
 // The last place is for scratch.
 #pragma once
 
-#include "climbing/workspace.hpp"
+#include "climbing/ascent.hpp"
 
 namespace vb {
 
@@ -29,19 +29,26 @@ struct Pool {
     Index resident = 0;          // otherwise the place that they belong to
 };
 
-Pool make_pool(Arena& arena, const Problem& problem, Index places, bool factors);
+Pool make_pool(Arena& arena, const Problem& problem, Index places, Method method);
 
-// The point at a place.
-Point point_at(Pool& pool, Workspace& work, Index k);
+// The point at a place; `spare` is the frame of points that keep none.
+Point point_at(Pool& pool, Frame spare, Index k);
+
+// A problem, the maxima found so far, and what climbs.
+struct Search {
+    const Problem& problem;
+    Pool& pool;
+    Climber& tools;
+};
 
 // Climbs from a place and writes down the result.
-void climb_at(const Problem& problem, Pool& pool, Index k, Workspace& work);
+void climb_at(const Search& search, Index k);
 
 // Climbs from every place that holds a maximum, the best first in the end; maxima that meet become one.
-void climb_all(const Problem& problem, Pool& pool, Workspace& work);
+void climb_all(const Search& search);
 
 // Climbs from y, with the incumbent's policy, and takes the maximum in unless it is known.
-void try_start(const Problem& problem, Pool& pool, const double* y, Workspace& work);
+void try_start(const Search& search, const double* y);
 
 // Plays another action in one state, climbs from the incumbent for that policy, then freely.
 //
@@ -51,6 +58,6 @@ struct Switch {
     Index state;
     Index action;
 };
-void try_switch(const Problem& problem, Pool& pool, Switch other, Workspace& work);
+void try_switch(const Search& search, Switch other);
 
 }  // namespace vb

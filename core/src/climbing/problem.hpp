@@ -37,9 +37,12 @@ struct Point {
     Matrix lu;                    // (S, S) factors of I - gamma P_pi, or empty where sweeps are used
     Index* active = nullptr;      // (free,) facets that the last program ended on, block by block
     Index* num_active = nullptr;  // (blocks,)
-    Matrix frame, upper;          // (free, free) what the last program left (quadratic_program.hpp), or empty
+    Frame frame;                  // what the last program left; of one block of dense features
     bool evaluated = false;
-    bool factored = false;        // `frame` and `upper` belong to the active facets
+    bool factored = false;        // `frame` belongs to the active facets
+    bool keeps_frame = false;     // it stays with the point from climb to climb
+
+    Valuation valuation() const { return {p, policy, V, lu}; }
 };
 
 }  // namespace vb

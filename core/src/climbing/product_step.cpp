@@ -1,62 +1,69 @@
 #include "climbing/product_step.hpp"
 
-#include "climbing/block_program.hpp"
-#include "climbing/curvature.hpp"
-#include "climbing/face_correction.hpp"
+#include "common/tuning.hpp"
 
 namespace vb {
 
 namespace {
 
-// Whether a block is at rest and its gradient has not moved: then it stays at rest. Remembers the gradient.
-bool rests(const Block& block, Workspace& work) {
-    bool same = true;
+// Whether a block did not move, and its gradient has not changed since: then it stays at rest.
+bool is_at_rest(const Ascent& run, const Block& block) {
     for (Index j = block.first_free; j < block.first_free + block.num_free; ++j) {
-        same = same && work.slope[j] == work.product.last[j] && vb::fabs(work.step[j]) <= 1e-14;
-        work.product.last[j] = work.slope[j];
+        const bool same = run.tools.slope.in_y[j] == run.tools.product.last[j];
+        if (!(same && vb::fabs(run.tools.step.move[j]) <= tuning.block_rests)) return false;
     }
-    return same;
+    return true;
 }
 
-// Z (Z'BZ)^{-1} Z' on the face where the block's program ended: a preconditioner for the correction.
-void keep_inverse(const Block& block, Index num_active, bool solved, Workspace& work) {
-    const Index m = block.num_free;
-    Matrix inverse{work.product.inverse.data + block.first_free_square, m, m};
-    ConstMatrix frame = qp_frame(work.qp, m);
-    fill(inverse.data, m * m, 0.0);
-    if (!solved) return;
+// K = Z (Z'BZ)^{-1} Z' on the face where the block's program ended: a preconditioner for the correction.
+void keep_inverse(const Frame& frame, Index num_active, Matrix K) {
+    const Index m = K.rows;
+    const Matrix rows = frame.sized(m).rows;
     for (Index k = num_active; k < m; ++k) {
-        for (Index i = 0; i < m; ++i) add_scaled(frame[k][i], frame[k], m, inverse[i]);
+        for (Index i = 0; i < m; ++i) add_scaled(rows[k][i], rows[k], m, K[i]);
     }
 }
 
-void step_block(const Problem& problem, Index b, Point& at, Workspace& work) {
-    const Block& block = problem.set.blocks[b];
-    Matrix B{work.product.concave.data + block.first_free_square, block.num_free, block.num_free};
-    reduce_hessian(block, work.product, B);
-    soften(B, work.slope.data + block.first_free, block.diameter, problem.objective.ridge);
-    const bool solved = solve_block(problem, b, B, at.num_active[b], at, work) == QpStatus::solved;
-    if (!solved) {
-        at.num_active[b] = 0;
-        fill(work.step.data + block.first_free, block.num_free, 0.0);
+void step_block(Ascent& run, Index b) {
+    const Block& block = run.problem.set.blocks[b];
+    const Index m = block.num_free;
+    ProductScratch& product = run.tools.product;
+    const Matrix B{product.concave.data + block.first_free_square, m, m};
+    const Matrix K{product.inverse.data + block.first_free_square, m, m};
+    reduce_hessian(block, product.hessian.data + block.first_square, product.half.data, B);
+    soften(B, run.tools.slope.in_y.data + block.first_free, block.diameter, run.problem.objective.ridge);
+    fill(K.data, m * m, 0.0);
+    if (solve_block(run, b, B, run.at.num_active[b]) == QpStatus::solved) {
+        keep_inverse(run.at.frame, run.at.num_active[b], K);
+    } else {
+        run.at.num_active[b] = 0;
+        fill(run.tools.step.move.data + block.first_free, m, 0.0);
     }
-    keep_inverse(block, at.num_active[b], solved, work);
 }
 
 }  // namespace
 
-void find_product_step(const Problem& problem, Point& at, double accuracy, Workspace& work) {
-    find_block_hessians(problem, at, work);
+void find_product_step(Ascent& run) {
+    const Problem& problem = run.problem;
+    Climber& tools = run.tools;
+    find_block_hessians(problem, run.at, tools.product.hessian.data);
     for (Index b = 0; b < problem.set.num_blocks; ++b) {
         const Block& block = problem.set.blocks[b];
-        if (block.num_free == 0) continue;
-        if (rests(block, work)) {
-            fill(work.step.data + block.first_free, block.num_free, 0.0);
+        const Index first = block.first_free, m = block.num_free;
+        if (m == 0) continue;
+        const bool rests = is_at_rest(run, block);
+        copy(tools.slope.in_y.data + first, m, tools.product.last.data + first);
+        if (rests) {
+            fill(tools.step.move.data + first, m, 0.0);
         } else {
-            step_block(problem, b, at, work);
+            step_block(run, b);
         }
     }
-    if (problem.objective.bias > 0.0 && work.planner.factors()) correct_on_face(problem, at, accuracy, work);
+    if (problem.objective.bias == 0.0 || !tools.approach.bends) return;
+    const Place place{problem, run.at, tools.slope.visits.data};
+    const double wanted = larger(tuning.correction_finest, run.verdict.residual);
+    const double accuracy = smaller(tuning.correction_roughest, wanted);
+    correct_on_face(place, accuracy, tools.product, tools.direction, tools.step.move.data);
 }
 
 }  // namespace vb

@@ -14,24 +14,20 @@ struct Starts {
 };
 
 inline constexpr Index kBetween = 3;
-inline constexpr Index kFewPairs = 64;  // up to this many neighbouring policies, all are tried
 
 // All of them: the most likely y, points between the incumbent and the best, the fixed ones; at most `most`.
-void try_starts(const Problem& problem, Pool& pool, const Starts& starts, const double* likely, Index most,
-                Workspace& work);
+void try_starts(const Search& search, const Starts& starts, const double* likely, Index most);
 
 // One of them, in rotation.
-void try_one_start(const Problem& problem, Pool& pool, const Starts& starts, Index turn, Workspace& work);
+void try_one_start(const Search& search, const Starts& starts, Index turn);
 
 // Every pair where they are few; else those of the objective's state and the first of the others.
-void try_all_switches(const Problem& problem, Pool& pool, const Starts& starts, Workspace& work);
+void try_all_switches(const Search& search, const Starts& starts);
 
 // Every action in the objective's state, up to a limit.
-void try_actions(const Problem& problem, Pool& pool, Workspace& work);
+void try_actions(const Search& search);
 
 // One pair, in rotation: every second time in the objective's state.
-void try_one_switch(const Problem& problem, Pool& pool, const Starts& starts, Index turn, Workspace& work);
-
-inline constexpr Index kQuickStarts = 8;  // how many starts, and actions, a quick survey tries
+void try_one_switch(const Search& search, const Starts& starts, Index turn);
 
 }  // namespace vb

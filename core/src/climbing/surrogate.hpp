@@ -7,34 +7,33 @@
 // or shorter by that (Anderson's mixing of two).
 #pragma once
 
-#include "climbing/workspace.hpp"
+#include "climbing/ascent.hpp"
 
 namespace vb {
 
 struct Surrogate {
     Model model;      // its transitions are those observed
-    Matrix rows;      // (kMostSeen, d) their features
-    Vector counts;    // (kMostSeen,)
-    Indices observed; // (kMostSeen,) 0, 1, ...
+    Matrix rows;      // (most observed, d) their features
+    Vector counts;    // (most observed,)
+    Indices observed; // (most observed,) 0, 1, ...
     Vector linear;    // (d,)
     Vector y, theta, p;
     Indices active, num_active;
-    Workspace work;
+    Climber tools;    // of the climb to its maximum
+    Vector mixed;     // (free,)
     Vector last_top, last_step;  // (free,) the maximum of this climb's last surrogate, and the step to it
     bool has_last = false;
 };
-
-inline constexpr Index kMostSeen = 4096;  // observed transitions up to which the surrogate is used
 
 // Whether a model has what it takes: one block of dense features, of more than a few coordinates.
 bool can_linearise(const Model& model, const FeasibleSet& set);
 
 Surrogate make_surrogate(Arena& arena, const Model& model, const FeasibleSet& set);
 
-// Whether steps of this problem are found by the surrogate.
-bool is_linearised(const Problem& problem, const Workspace& work);
+// Whether steps of this climb are found by the surrogate.
+bool is_linearised(const Ascent& run);
 
-// The step to the surrogate's maximum, with its facets and multipliers, from what `find_slope` left.
-void find_linearised_step(const Problem& problem, Point& at, Workspace& work);
+// The step to the surrogate's maximum, with its facets and multipliers.
+void find_linearised_step(Ascent& run);
 
 }  // namespace vb

@@ -15,6 +15,7 @@ inline constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
 inline double larger(double a, double b) { return a > b ? a : b; }
 inline double smaller(double a, double b) { return a < b ? a : b; }
 inline Index larger(Index a, Index b) { return a > b ? a : b; }
+inline Index smaller(Index a, Index b) { return a < b ? a : b; }
 
 inline double dot(const double* a, const double* b, Index n) {
     double total = 0.0;

@@ -1,6 +1,7 @@
 #include "linalg/cholesky.hpp"
 
 #include "common/numbers.hpp"
+#include "common/tuning.hpp"
 
 namespace vb {
 
@@ -8,7 +9,7 @@ bool cholesky(ConstMatrix matrix, Matrix lower) {
     const Index n = matrix.rows;
     for (Index j = 0; j < n; ++j) {
         const double rest = matrix[j][j] - dot(lower[j], lower[j], j);
-        if (!(rest > 1e-14 * matrix[j][j])) return false;
+        if (!(rest > tuning.cholesky_pivot * matrix[j][j])) return false;
         const double root = vb::sqrt(rest);
         lower[j][j] = root;
         const double inverse = 1.0 / root;

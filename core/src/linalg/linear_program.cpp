@@ -1,11 +1,10 @@
 #include "linalg/linear_program.hpp"
 
+#include "common/tuning.hpp"
+
 namespace vb {
 
 namespace {
-
-constexpr double kMargin = 1e-9;  // a facet counts as redundant only where the others keep it slack by more than this
-constexpr Index kMostSteps = 60;
 
 // The end of the set along c, from the interior point y = 0 on.
 LinearMaximum maximise_from_inside(const Facets& facets, LinearProgramWork& work, double enough = kInfinity) {
@@ -30,7 +29,9 @@ LinearProgramWork make_linear_program_work(Arena& arena, Index free, Index facet
     work.active = arena.take<Index>(free);
     work.direction = arena.take<double>(free);
     work.y = arena.take<double>(free);
+    work.multiplier = arena.take<double>(free + 1);
     work.quadratic = make_qp_work(arena, free, facets);
+    work.frame = make_frame(arena, free);
     return work;
 }
 
@@ -39,9 +40,9 @@ LinearMaximum maximise(const Facets& facets, const double* c, double* y, LinearP
     const double size = vb::sqrt(dot(c, c, m));
     double eps = size;
     LinearMaximum found = {dot(c, y, m), false};
-    QpSolution solution = {work.d.data, work.active.data, work.quadratic.multiplier.data, 0};
+    QpSolution solution = {work.d.data, work.active.data, work.multiplier.data, 0, work.frame};
     fill(work.B.data, m * m, 0.0);
-    for (Index k = 0; k < kMostSteps; ++k) {
+    for (Index k = 0; k < tuning.linear_steps; ++k) {
         for (Index i = 0; i < m; ++i) work.B[i][i] = eps;
         facet_values(facets, facets.offsets, y, work.slack.data);
         const QuadraticProgram program = {work.B, c, facets, work.slack.data};
@@ -49,11 +50,11 @@ LinearMaximum maximise(const Facets& facets, const double* c, double* y, LinearP
         for (Index j = 0; j < m; ++j) y[j] += work.d[j];
         found.value = dot(c, y, m);
         if (found.value >= enough) break;
-        if (largest_size(work.d.data, m) <= 1e-12 * larger(1.0, largest_size(y, m))) {
+        if (largest_size(work.d.data, m) <= tuning.linear_settled * larger(1.0, largest_size(y, m))) {
             found.exact = true;
             break;
         }
-        eps = larger(0.1 * eps, 1e-10 * size);
+        eps = larger(0.1 * eps, tuning.linear_last_ridge * size);
     }
     return found;
 }
@@ -77,7 +78,7 @@ void needed_facets(const Facets& facets, EditableFacets& kept, LinearProgramWork
     for (Index i = 0; i < facets.count; ++i) {
         kept.offsets[i] = facets.offsets[i] + 1.0;  // the facet itself is relaxed, the others stay
         for (Index j = 0; j < m; ++j) work.direction[j] = -facets.normal(i)[j];
-        const double enough = facets.offsets[i] - kMargin;  // where the others let it be violated it is needed
+        const double enough = facets.offsets[i] - tuning.linear_margin;  // where the others let it be violated it is needed
         const LinearMaximum deepest = maximise_from_inside(rest, work, enough);
         kept.offsets[i] = facets.offsets[i];
         needed[i] = !(deepest.exact && deepest.value < enough);

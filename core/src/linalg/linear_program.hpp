@@ -12,8 +12,10 @@ struct LinearProgramWork {
     Matrix B;                // (free, free) eps times the identity
     Vector d, slack;         // (free,), (facets,)
     Indices active;          // (free,)
+    Vector multiplier;       // (free + 1,)
     Vector direction, y;     // (free,) for the functions below
     QpWork quadratic;
+    Frame frame;
 };
 
 LinearProgramWork make_linear_program_work(Arena& arena, Index free, Index facets);

@@ -4,16 +4,15 @@
 
 #include "common/numbers.hpp"
 #include "common/lanes.hpp"
+#include "common/tuning.hpp"
 #include "linalg/product.hpp"
 
 namespace vb {
 
 namespace {
 
-constexpr Index kPanel = 16;
-
 // The first half of n, in whole panels.
-Index half(Index n) { return larger(n / 2 / kPanel, Index{1}) * kPanel; }
+Index half(Index n) { return larger(n / 2 / tuning.lu_panel, Index{1}) * tuning.lu_panel; }
 
 // Rows of a panel, Width lanes at a time.
 template <Index Width>
@@ -81,7 +80,7 @@ void factor_panel(Part<double> panel) {
 // X becomes L^{-1} X, for the L of a square part of the factors.
 void solve_lower(Part<const double> lu, Part<double> X) {
     const Index n = lu.rows;
-    if (n <= kPanel) {
+    if (n <= tuning.lu_panel) {
         for (Index i = 1; i < n; ++i) {
             for (Index k = 0; k < i; ++k) add_scaled(-lu[i][k], X[k], X.cols, X[i]);
         }
@@ -97,7 +96,7 @@ void solve_lower(Part<const double> lu, Part<double> X) {
 // X becomes U^{-1} X.
 void solve_upper(Part<const double> lu, Part<double> X) {
     const Index n = lu.rows;
-    if (n <= kPanel) {
+    if (n <= tuning.lu_panel) {
         for (Index i = n - 1; i >= 0; --i) {
             for (Index k = i + 1; k < n; ++k) add_scaled(-lu[i][k], X[k], X.cols, X[i]);
             for (Index j = 0; j < X.cols; ++j) X[i][j] *= lu[i][i];
@@ -116,7 +115,7 @@ void factor_columns(Part<double> m) {
     if (m.cols <= 4) return factor_panel<1>(m);
     if (m.cols <= 8) return factor_panel<2>(m);
     if (m.cols <= 12) return factor_panel<3>(m);
-    if (m.cols <= kPanel) return factor_panel<4>(m);
+    if (m.cols <= tuning.lu_panel) return factor_panel<4>(m);
     const Index left = half(m.cols), right = m.cols - left, low = m.rows - left;
     const Part<double> corner{m.data + left, left, right, m.stride}, rest{m[left] + left, low, right, m.stride};
     factor_columns({m.data, m.rows, left, m.stride});

@@ -2,6 +2,7 @@
 
 #include "common/numbers.hpp"
 #include "common/lanes.hpp"
+#include "common/tuning.hpp"
 
 namespace vb {
 
@@ -13,11 +14,10 @@ constexpr Index kTileRows = 6;  // with 8 columns: 12 sums, which is what 16 reg
 constexpr Index kTileRows = 3;
 #endif
 constexpr Index kTileCols = 2 * kLanes;
-constexpr Index kDepth = 128;  // rows of B that are copied together
 
 // One strip of B, kTileCols wide, with zeros beyond its last column.
 struct Strip {
-    alignas(32) double entries[kDepth * kTileCols];
+    alignas(32) double entries[tuning.product_depth * kTileCols];
     Index depth;
 };
 
@@ -85,8 +85,8 @@ void subtract_strip(Part<double> C, Part<const double> A, const Strip& strip) {
 
 void subtract_product(Part<double> C, Part<const double> A, Part<const double> B) {
     Strip strip;
-    for (Index k = 0; k < B.rows; k += kDepth) {
-        const Index depth = B.rows - k < kDepth ? B.rows - k : kDepth;
+    for (Index k = 0; k < B.rows; k += tuning.product_depth) {
+        const Index depth = B.rows - k < tuning.product_depth ? B.rows - k : tuning.product_depth;
         for (Index j = 0; j < C.cols; j += kTileCols) {
             const Index cols = C.cols - j < kTileCols ? C.cols - j : kTileCols;
             copy_strip({B[k] + j, depth, cols, B.stride}, strip);

@@ -35,7 +35,7 @@ struct Curve {
 };
 
 struct QuadraticProgram {
-    ConstMatrix B;         // (n, n) symmetric; empty: then the frame at hand is B's on its face, and `curve` is asked beyond
+    ConstMatrix B;         // (n, n) symmetric; empty: the frame at hand is B's on its face, and `curve` is asked beyond
     const double* g;       // (n,)
     Facets facets;         // only the normals are used; the offsets, too, where `nearby` completes the slack
     const double* slack;   // (facets,) at d = 0
@@ -44,35 +44,40 @@ struct QuadraticProgram {
     const Curve* curve = nullptr;
 };
 
+// The frame of a program. Rows are orthonormal in the norm of B: the first ones, as many as there are active facets, span the
+// normals of these, and `upper` has the coefficients of the normals in its columns; the others span the face, with
+// Z (Z'BZ)^{-1} Z' = sum of their outer products. Room for the largest block: a program of n variables uses (n, n) of it.
+struct Frame {
+    Matrix rows, upper;
+
+    Frame sized(Index n) const { return {{rows.data, n, n}, {upper.data, n, n}}; }
+};
+
+Frame make_frame(Arena& arena, Index most_free);
+
 // On entry active[:num_active] are the facets to try first; at the end the active ones, with their multipliers.
 struct QpSolution {
     double* d = nullptr;           // (n,)
     Index* active = nullptr;       // (n,)
     double* multiplier = nullptr;  // (n + 1,)
     Index num_active = 0;
-    bool framed = false;  // on entry: `frame` and `upper` are as the last program left them, which ended on these facets
+    Frame frame;           // what the solve leaves ...
+    bool framed = false;   // ... and, on entry, whether the last program that did ended on these facets
     Index turns = 0;      // at the end: how many facets were added on the way
 };
 
-// Scratch, and what the last solve leaves: rows num_active.. of `frame` span the face on which it ended, with
-// Z (Z'BZ)^{-1} Z' = sum of their outer products; `upper` is the triangular factor of the active normals.
+// Scratch of a solve, for the largest block.
 struct QpWork {
-    Matrix lower, frame, upper, square;  // (n, n)
-    Vector direction, normal_step, r, depth;  // (n + kSpare)
-    Indices guess;                   // (n + kSpare)
-    Vector values;                   // (facets)
-    View<std::uint8_t> is_active;    // (facets)
-    Vector multiplier;               // (n + 1) for callers that have no room of their own
+    Matrix lower, square;                     // (n, n)
+    Vector direction, normal_step, r, depth;  // (n + tuning.program_remembered)
+    Indices guess;                            // the same
+    Vector values;                            // (facets,)
+    View<std::uint8_t> is_active;             // (facets,)
 };
 
 QpWork make_qp_work(Arena& arena, Index most_free, Index most_facets);
 
-// The work arrays are sized for the largest block; `solve_qp` sees them as (n, n) of the program at hand.
 QpStatus solve_qp(const QuadraticProgram& program, QpSolution& solution, QpWork& work);
-
-// The frame, and the factor of the active normals, as the last program of n variables left them.
-ConstMatrix qp_frame(const QpWork& work, Index n);
-ConstMatrix qp_upper(const QpWork& work, Index n);
 
 // What a step on the face has shown of B: its image as the frame has it, and as it turned out to be.
 struct Secant {
@@ -81,8 +86,15 @@ struct Secant {
     const double* shown;  // (n,) q, B s as it turned out to be
 };
 
-// Corrects the frame so that it maps q to s, by as little as that takes (quadratic_secant.cpp). `scratch` is (n,). False, and
-// the frame as it was, where q shows no curvature along s.
-bool learn(const Secant& secant, Index n, double* scratch, QpWork& work);
+// Corrects a frame of n rows so that it maps q to s, by as little as that takes: the update of Broyden, Fletcher, Goldfarb
+// and Shanno in product form (Brodlie, Gourlay and Greenstadt, 1973). With K = sum of z z' over the rows z of the face,
+// b = B s and s = K b,
+//
+//     z + <u, z> s     for every row z,       u = b / sqrt(<s,q> <s,b>) - q / <s,q>
+//
+// are the rows of the BFGS update of K, which maps q to s. They stay in the face, and K stays positive definite. Rows of active
+// facets become orthogonal to q, as they were to b, which is what makes multipliers those at the end of a step. `scratch` is
+// (n,). False, and the frame as it was, where q shows no curvature along s.
+bool learn(const Secant& secant, Index n, double* scratch, Frame frame);
 
 }  // namespace vb

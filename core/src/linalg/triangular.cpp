@@ -1,6 +1,7 @@
 #include "linalg/triangular.hpp"
 
 #include "common/numbers.hpp"
+#include "common/tuning.hpp"
 
 namespace vb {
 
@@ -9,7 +10,7 @@ void cholesky_with_floor(Matrix matrix) {
     for (Index j = 0; j < n; ++j) {
         double* row = matrix[j];
         const double diagonal = row[j];
-        row[j] = vb::sqrt(larger(diagonal - dot(row, row, j), 1e-14 * diagonal));
+        row[j] = vb::sqrt(larger(diagonal - dot(row, row, j), tuning.cholesky_pivot * diagonal));
         for (Index i = j + 1; i < n; ++i) matrix[i][j] = (matrix[i][j] - dot(matrix[i], row, j)) / row[j];
     }
 }

@@ -2,14 +2,12 @@
 
 #include <cstdint>
 
+#include "common/tuning.hpp"
 #include "model/check_model.hpp"
 
 namespace vb {
 
 namespace {
-
-constexpr Index kProjectedStates = 1000;      // up to this many states dense features are kept in y, too
-constexpr Index kTurnedNumbers = 4'000'000;   // up to this many numbers normals and features are kept by columns, too
 
 // Sizes and first places of all blocks; everything that owns no memory.
 void lay_out_blocks(const vb_model_data& d, View<Block> blocks, FeasibleSet& set) {
@@ -58,7 +56,7 @@ const double* turned(Arena& arena, const double* matrix, Index n, Index m) {
 bool keep_by_axis(Arena& arena, View<Block> blocks) {
     for (Block& block : blocks) {
         Facets& facets = block.facets;
-        if (facets.count < 8 || facets.count * facets.free > kTurnedNumbers) continue;
+        if (facets.count < 8 || facets.count * facets.free > tuning.turned_numbers) continue;
         facets.by_axis = turned(arena, facets.normals, facets.count, facets.free);
         if (arena.failed()) return false;
     }
@@ -140,10 +138,10 @@ bool keep_copies(const vb_model_data& d, View<Block> blocks, KnownModel& known) 
     Features& features = known.model.features;
     if (!keep_by_axis(known.arena, blocks)) return false;
     if (d.phi == nullptr) return true;
-    if (d.num_transitions * d.dimension <= kTurnedNumbers) {
+    if (d.num_transitions * d.dimension <= tuning.turned_numbers) {
         features.by_coordinate = turned(known.arena, d.phi, d.num_transitions, d.dimension);
     }
-    if (d.num_states > kProjectedStates || blocks[0].num_free == 0) return !known.arena.failed();
+    if (d.num_states > tuning.projected_states || blocks[0].num_free == 0) return !known.arena.failed();
     Vector projected = known.arena.take<double>(d.num_transitions * blocks[0].num_free);
     if (known.arena.failed()) return false;
     project_features(d, blocks[0], projected.data);

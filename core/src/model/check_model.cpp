@@ -2,12 +2,11 @@
 
 #include "common/checks.hpp"
 #include "common/numbers.hpp"
+#include "common/tuning.hpp"
 
 namespace vb {
 
 namespace {
-
-constexpr Index kLargest = Index{1} << 31;  // successors are kept in 32 bits
 
 bool pointers_rise(const Index* begin, Index n, Index first, Index last) {
     if (begin == nullptr || begin[0] != first || begin[n] != last) return false;
@@ -19,8 +18,9 @@ bool pointers_rise(const Index* begin, Index n, Index first, Index last) {
 
 bool sizes_fit(const vb_model_data& d) {
     const bool counts = d.num_states >= 1 && d.num_actions >= 1 && d.dimension >= 1 && d.num_transitions >= 0;
-    if (!counts || d.num_states >= kLargest || d.num_actions >= kLargest || d.num_transitions >= kLargest) return false;
-    if (d.dimension >= kLargest || !(d.discount >= 0.0 && d.discount < 1.0)) return false;
+    constexpr Index limit = tuning.limit_indices;
+    if (!counts || d.num_states >= limit || d.num_actions >= limit || d.num_transitions >= limit) return false;
+    if (d.dimension >= limit || !(d.discount >= 0.0 && d.discount < 1.0)) return false;
     return d.num_blocks >= 1 && d.num_blocks <= d.dimension;
 }
 
@@ -65,7 +65,7 @@ bool blocks_fit(const vb_model_data& d) {
     const Index free = d.free_begin[d.num_blocks], facets = d.facet_begin[d.num_blocks];
     if (!pointers_rise(d.coordinate_begin, d.num_blocks, 0, d.dimension) ||
         !pointers_rise(d.free_begin, d.num_blocks, 0, free) || free > d.dimension ||
-        !pointers_rise(d.facet_begin, d.num_blocks, 0, facets) || facets >= kLargest) {
+        !pointers_rise(d.facet_begin, d.num_blocks, 0, facets) || facets >= tuning.limit_indices) {
         return false;
     }
     for (Index b = 0; b < d.num_blocks; ++b) {

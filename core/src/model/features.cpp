@@ -1,12 +1,11 @@
 #include "model/features.hpp"
 
+#include "common/tuning.hpp"
 #include "linalg/product.hpp"
 
 namespace vb {
 
 namespace {
-
-constexpr Index kFewCoordinates = 8;  // up to this many, columns of features are read faster than rows
 
 }  // namespace
 
@@ -21,7 +20,7 @@ void add_some(const Features& features, Index first, Index last, const double* s
 
 void probabilities(const Features& features, const double* theta, double* p) {
     const Index d = features.dimension;
-    if (features.by_coordinate != nullptr && d <= kFewCoordinates) {
+    if (features.by_coordinate != nullptr && d <= tuning.turned_coordinates) {
         add_columns(features.by_coordinate, features.count, theta, d, nullptr, p);
     } else if (features.is_dense()) {
         multiply_rows({features.dense, features.count, d}, theta, p);

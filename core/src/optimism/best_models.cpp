@@ -1,12 +1,10 @@
 #include "optimism/best_models.hpp"
 
+#include "common/tuning.hpp"
+
 namespace vb {
 
 namespace {
-
-constexpr double kClose = 1e-9;         // relative to V: the gap of an inner maximum that is close enough
-constexpr double kIndifferent = 1e-14;  // relative to V: what the choice of theta may be worth, to be no choice
-constexpr double kInside = 1e-9;        // of its room: how much an ellipsoid may be missed by
 
 // The problem of one pair.
 struct PairProblem {
@@ -56,12 +54,12 @@ SupportEnd best_in_one(const PairProblem& problem, const ConfidenceLayer& layer)
     const Ellipsoid ellipsoid = layer.placed.in_block(block, problem.number);
     double* y = layer.warm.y.data + at;
     const double worth = vb::sqrt(square_length(ellipsoid.root, problem.c) * ellipsoid.room);
-    if (worth <= kIndifferent * problem.scale) {
+    if (worth <= tuning.models_indifferent * problem.scale) {
         copy(layer.placed.near.data + block.first_free, m, y);
         return {0.0};
     }
     const double* slack = layer.placed.slack.data + block.first_facet;
-    const SupportProblem inner{problem.c, ellipsoid, block.facets, slack, kClose * problem.scale};
+    const SupportProblem inner{problem.c, ellipsoid, block.facets, slack, tuning.models_close * problem.scale};
     double& s = layer.warm.s[problem.pair];
     Index& num_active = layer.warm.num_active[problem.pair];
     Index* active = layer.warm.active.data + at;
@@ -84,7 +82,7 @@ bool in_others(const PairProblem& problem, const double* y, Index but) {
     for (Index l = 0; l < models.layers.size; ++l) {
         if (l == but) continue;
         const Ellipsoid ellipsoid = models.layers[l]->placed.in_block(problem.block, problem.number);
-        if (excess(ellipsoid, y, models.support.step.data) > kInside * ellipsoid.room) return false;
+        if (excess(ellipsoid, y, models.support.step.data) > tuning.models_inside * ellipsoid.room) return false;
     }
     return true;
 }
@@ -100,7 +98,7 @@ double best_in_intersection(const PairProblem& problem) {
     }
     const Ellipsoid& one = models.in_block[tight];
     const double unit = vb::sqrt(one.room / square_length(one.root, problem.c));
-    work.here.mu.data[tight] = 1.0 / smaller(models.layers[tight]->warm.s[problem.pair], kFar * unit);
+    work.here.mu.data[tight] = 1.0 / smaller(models.layers[tight]->warm.s[problem.pair], tuning.ellipsoid_far * unit);
     work.num_active = 0;
     const IntersectionProblem inner{problem.c, {models.in_block.data, count}, problem.block.facets};
     const double gap = intersect(inner, work, models.support.qp);

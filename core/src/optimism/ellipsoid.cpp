@@ -1,13 +1,10 @@
 #include "optimism/ellipsoid.hpp"
 
+#include "common/tuning.hpp"
+
 namespace vb {
 
 namespace {
-
-constexpr double kExact = 1e-13;    // of room: how well the ellipsoid's boundary is met
-constexpr double kFarthest = 1e7;   // times the s of the closed form: beyond, rounding would move more than s does
-constexpr int kRounds = 100;        // a handful are needed
-constexpr int kSteps = 60;          // towards a maximiser over all of P; mostly one or two
 
 // One search for s: the problem, the point, and what the last program says about c.
 struct Search {
@@ -30,7 +27,7 @@ QpStatus solve_around(Search& search, const double* slack, double* d, double s, 
     const Ellipsoid& ellipsoid = search.problem.ellipsoid;
     double* target = search.work.target.data;
     for (Index i = 0; i < search.m; ++i) target[i] = s * search.problem.c[i];
-    QpSolution solution{d, search.at.active, search.work.multiplier.data, num_active};
+    QpSolution solution{d, search.at.active, search.work.multiplier.data, num_active, search.work.frame};
     const QuadraticProgram program{ellipsoid.H, target, search.problem.facets, slack, ellipsoid.root};
     const QpStatus status = solve_qp(program, solution, search.work.qp);
     num_active = solution.num_active;
@@ -40,7 +37,7 @@ QpStatus solve_around(Search& search, const double* slack, double* d, double s, 
 // What the last program says about c: kappa, size, slope and what is left of the room.
 void split(Search& search) {
     const Index m = search.m, count = search.at.num_active;
-    const ConstMatrix frame = qp_frame(search.work.qp, m), upper = qp_upper(search.work.qp, m);
+    const ConstMatrix frame = search.work.frame.sized(m).rows, upper = search.work.frame.sized(m).upper;
     double* along = search.work.along.data;
     search.kappa = search.size = search.slope = 0.0;
     for (Index j = 0; j < m; ++j) {
@@ -65,11 +62,11 @@ void split(Search& search) {
 double best_of_all(Search& search, Index& num_active) {
     const SupportProblem& problem = search.problem;
     const ConstMatrix H = problem.ellipsoid.H;
-    const double room = problem.ellipsoid.room, most = kFarthest * search.unit;
+    const double room = problem.ellipsoid.room, most = tuning.ellipsoid_farthest * search.unit;
     double *d = search.at.d, *step = search.work.step.data, *here = search.work.here.data;
-    double s = kFar * search.unit;
+    double s = tuning.ellipsoid_far * search.unit;
     bool inside = quadratic_form(H, d) <= room;
-    for (int turn = 0; turn < kSteps && inside; ++turn) {
+    for (int turn = 0; turn < tuning.ellipsoid_steps && inside; ++turn) {
         facet_values(problem.facets, problem.slack, d, here);
         if (solve_around(search, here, step, s, num_active) != QpStatus::solved) break;
         const double moved = quadratic_form(H, step);
@@ -97,7 +94,7 @@ double following(const Search& search) {
     } else {
         next = low > 1e-3 * high ? vb::sqrt(low * high) : 1e-2 * high;
     }
-    return smaller(next, kFarthest * search.unit);
+    return smaller(next, tuning.ellipsoid_farthest * search.unit);
 }
 
 // Whether the search has ended where d is, in a maximiser over all facets.
@@ -113,10 +110,10 @@ bool ends_beyond(Search& search, double& gap) {
 // Rounds of solving for s. The gap is infinite where a program failed.
 SupportEnd find_multiplier(Search& search) {
     SupportPoint& at = search.at;
-    const double room = search.problem.ellipsoid.room, far = kFar * search.unit;
+    const double room = search.problem.ellipsoid.room, far = tuning.ellipsoid_far * search.unit;
     bool tried = false;
     double gap = 0.0;
-    for (int round = 0; round < kRounds; ++round) {
+    for (int round = 0; round < tuning.ellipsoid_rounds; ++round) {
         const QpStatus status = solve_around(search, search.problem.slack, at.d, at.s, at.num_active);
         if (status != QpStatus::solved) return {kInfinity, status};
         split(search);
@@ -125,7 +122,8 @@ SupportEnd find_multiplier(Search& search) {
             return {0.0};
         }
         const double left = search.left;
-        if (vb::fabs(left) <= kExact * room || (left > 0.0 && at.s >= kFarthest * search.unit)) break;
+        const bool farthest = left > 0.0 && at.s >= tuning.ellipsoid_farthest * search.unit;
+        if (vb::fabs(left) <= tuning.ellipsoid_exact * room || farthest) break;
         if (left > 0.0) {
             search.low = at.s;
             if (search.high == kInfinity && (search.flat() || at.s >= far) && !tried) {
@@ -190,6 +188,7 @@ SupportWork make_support_work(Arena& arena, Index most_free, Index most_facets) 
     work.multiplier = arena.take<double>(most_free + 1);
     work.here = arena.take<double>(most_facets);
     work.qp = make_qp_work(arena, most_free, most_facets);
+    work.frame = make_frame(arena, most_free);
     return work;
 }
 
@@ -202,14 +201,14 @@ SupportEnd support(const SupportProblem& problem, SupportPoint& at, SupportWork&
         if (gap < kInfinity) return {gap};
         at.s = unit;
     }
-    at.s = smaller(larger(at.s, 0.1 * unit), kFar * unit);
+    at.s = smaller(larger(at.s, 0.1 * unit), tuning.ellipsoid_far * unit);
     return find_multiplier(search);
 }
 
 QpStatus nearest(const Ellipsoid& ellipsoid, const Facets& facets, const double* slack, SupportPoint& at,
                  SupportWork& work) {
     fill(work.target.data, ellipsoid.H.rows, 0.0);
-    QpSolution solution{at.d, at.active, work.multiplier.data, 0};
+    QpSolution solution{at.d, at.active, work.multiplier.data, 0, work.frame};
     const QuadraticProgram program{ellipsoid.H, work.target.data, facets, slack, ellipsoid.root};
     const QpStatus status = solve_qp(program, solution, work.qp);
     at.num_active = solution.num_active;

@@ -16,6 +16,7 @@
 
 #include "common/arena.hpp"
 #include "common/status.hpp"
+#include "common/tuning.hpp"
 #include "linalg/quadratic_program.hpp"
 
 namespace vb {
@@ -69,6 +70,7 @@ struct SupportWork {
     Vector multiplier;  // (m + 1,)
     Vector here;        // (facets,)
     QpWork qp;
+    Frame frame;        // of the last program
 };
 
 SupportWork make_support_work(Arena& arena, Index most_free, Index most_facets);
@@ -80,7 +82,5 @@ SupportEnd support(const SupportProblem& problem, SupportPoint& at, SupportWork&
 // d becomes the point next to the middle, in the norm of H, at which every facet holds.
 QpStatus nearest(const Ellipsoid& ellipsoid, const Facets& facets, const double* slack, SupportPoint& at,
                  SupportWork& work);
-
-inline constexpr double kFar = 30.0;  // times the s of the closed form: from there on all of P is looked at
 
 }  // namespace vb

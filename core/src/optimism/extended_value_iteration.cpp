@@ -1,5 +1,6 @@
 #include "optimism/extended_value_iteration.hpp"
 
+#include "common/tuning.hpp"
 #include "planning/bellman.hpp"
 #include "planning/policy_iteration.hpp"
 #include "planning/sweeps.hpp"
@@ -7,11 +8,6 @@
 namespace vb {
 
 namespace {
-
-constexpr Index kMostRounds = 1000;
-constexpr int kIdle = 6;        // rounds without progress, after which the error stays what it is
-constexpr int kInner = 20;      // Bellman sweeps between two choices of models, in models with many states
-constexpr Index kMostPlanningSweeps = 10'000'000;
 
 // Chooses models for V and notes how that ended.
 void choose(Optimist& optimist) {
@@ -25,10 +21,10 @@ void choose(Optimist& optimist) {
 void hold_models(Optimist& optimist) {
     double *V = optimist.V.data, *next = optimist.next.data, *p = optimist.p.data;
     if (optimist.planner.factors()) {
-        policy_iteration(optimist.planner, p, optimist.policy.data, V);
+        policy_iteration(optimist.planner, optimist.valuation());
         return;
     }
-    for (int k = 0; k < kInner; ++k) {
+    for (int k = 0; k < tuning.extended_inner; ++k) {
         bellman_sweep(optimist.planner, p, V, next, optimist.policy.data);
         copy(next, optimist.V.size, V);
     }
@@ -36,11 +32,12 @@ void hold_models(Optimist& optimist) {
 
 }  // namespace
 
-Optimist make_optimist(Arena& arena, const Model& model, const FeasibleSet& set, bool factors) {
+Optimist make_optimist(Arena& arena, const Model& model, const FeasibleSet& set, Method method) {
     Optimist optimist;
     optimist.models = make_best_models(arena, model, set);
     optimist.place = make_place_work(arena, set);
-    optimist.planner = make_planner(arena, model, factors);
+    optimist.planner = make_planner(arena, model, method);
+    optimist.lu = make_factors(arena, optimist.planner);
     optimist.p = arena.take<double>(model.num_transitions);
     optimist.V = arena.take<double>(model.num_states);
     optimist.next = arena.take<double>(model.num_states);
@@ -114,8 +111,8 @@ void plan_to_tolerance(Optimist& optimist, double tolerance) {
             optimist.plan.status = Status::converged;
             return;
         }
-        if (idle >= kIdle || optimist.plan.rounds >= kMostRounds) {
-            optimist.plan.status = idle >= kIdle ? Status::stalled : Status::out_of_iterations;
+        if (idle >= tuning.extended_idle || optimist.plan.rounds >= tuning.extended_rounds) {
+            optimist.plan.status = idle >= tuning.extended_idle ? Status::stalled : Status::out_of_iterations;
             return;
         }
         hold_models(optimist);
@@ -143,10 +140,10 @@ void plan_for_nearest(Optimist& optimist, double tolerance) {
     double* p = optimist.p.data;
     probabilities(model.features, optimist.theta.data, p);
     if (optimist.planner.factors()) {
-        const double residual = policy_iteration(optimist.planner, p, optimist.policy.data, optimist.V.data);
+        const double residual = policy_iteration(optimist.planner, optimist.valuation());
         optimist.plan.error_bound = residual / (1.0 - model.discount);
     } else {
-        const SweepLimits limits{tolerance, kInner, kMostPlanningSweeps};
+        const SweepLimits limits{tolerance, tuning.extended_inner, tuning.sweep_long_way};
         optimist.plan.error_bound =
             modified_policy_iteration(optimist.planner, p, limits, optimist.policy.data, optimist.V.data);
     }

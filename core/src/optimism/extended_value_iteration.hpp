@@ -30,15 +30,18 @@ struct Optimist {
     View<ConfidenceLayer*> layers;  // room for ellipsoids; models.layers are those in force
     PlaceWork place;
     Planner planner;
+    Matrix lu;       // (S, S) of the policy, or empty where sweeps are used
     Vector p;        // (transitions,)
     Vector V;        // (S,)
     Indices policy;  // (S,)
     Vector theta;    // (d,) the point of P nearest to the estimate, of the ellipsoid that has least room
     Vector next;     // (S,) scratch
     OptimisticPlan plan;
+
+    Valuation valuation() const { return {p.data, policy.data, V.data, lu}; }
 };
 
-Optimist make_optimist(Arena& arena, const Model& model, const FeasibleSet& set, bool factors);
+Optimist make_optimist(Arena& arena, const Model& model, const FeasibleSet& set, Method method);
 
 // Makes room for that many ellipsoids; what the first ones ended with is kept. False where memory has run out.
 bool grow(Arena& arena, Index ellipsoids, Optimist& optimist);

@@ -1,10 +1,10 @@
 #include "optimism/information.hpp"
 
+#include "common/tuning.hpp"
+
 namespace vb {
 
 namespace {
-
-constexpr double kPerDimension = 0.2;
 
 // The block of a transition's features, with its phi there in information.feature.
 Index find_feature(Information& information, Index transition) {
@@ -41,7 +41,7 @@ Information make_information(Arena& arena, const Model& model, const FeasibleSet
     if (arena.failed()) return information;
     for (Index b = 0; b < set.num_blocks; ++b) {
         const Block& block = set.blocks[b];
-        information.enough[b] = enough * larger(1.0, kPerDimension * static_cast<double>(block.num_free));
+        information.enough[b] = enough * larger(1.0, tuning.information_per_dimension * static_cast<double>(block.num_free));
         for (Index i = 0; i < block.num_coordinates; ++i) {
             information.inverse[block.first_square + i * (block.num_coordinates + 1)] = 1.0 / ridge;
         }

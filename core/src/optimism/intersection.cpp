@@ -2,16 +2,12 @@
 
 #include <utility>
 
+#include "common/tuning.hpp"
 #include "linalg/cholesky.hpp"
 
 namespace vb {
 
 namespace {
-
-constexpr int kRounds = 60;
-constexpr int kHalvings = 40;        // of a step, before another direction is tried or the search ends
-constexpr double kGap = 1e-11;       // relative to the value: where the search ends
-constexpr double kFeasible = 1e-7;   // how much of its room an ellipsoid may be missed by
 
 // How far from optimal a point is.
 struct Progress {
@@ -46,7 +42,7 @@ void evaluate(const IntersectionProblem& problem, DualPoint& at, IntersectionWor
     const Index m = problem.facets.free;
     const Matrix B{work.B.data, m, m};
     weigh(problem, at.mu, B, work.target.data);
-    QpSolution solution{at.y.data, work.active.data, work.multiplier.data, work.num_active};
+    QpSolution solution{at.y.data, work.active.data, work.multiplier.data, work.num_active, work.frame};
     const QuadraticProgram program{B, work.target.data, problem.facets, problem.facets.offsets};
     const QpStatus status = solve_qp(program, solution, qp);
     work.num_active = solution.num_active;
@@ -70,8 +66,8 @@ Index choose_weights(const DualPoint& at, Index count, IntersectionWork& work) {
 }
 
 // The factor of the dual's curvature in the chosen weights, W'W with W the pulls along the face.
-Matrix factor_curvature(const DualPoint& at, Index n, Index m, IntersectionWork& work, const QpWork& qp) {
-    const ConstMatrix frame = qp_frame(qp, m);
+Matrix factor_curvature(const DualPoint& at, Index n, Index m, IntersectionWork& work) {
+    const ConstMatrix frame = work.frame.sized(m).rows;
     const Matrix M{work.curvature.data, n, n}, lower{work.lower.data, n, n};
     double trace = 0.0;
     for (Index k = 0; k < n; ++k) {
@@ -107,9 +103,9 @@ double sum(const Vector& x) {
 }
 
 // Newton's step on the chosen weights, at most ten times the sum of all.
-void newton_step(const DualPoint& at, Index m, IntersectionWork& work, const QpWork& qp) {
+void newton_step(const DualPoint& at, Index m, IntersectionWork& work) {
     const Index n = choose_weights(at, at.mu.size, work);
-    const Matrix lower = factor_curvature(at, n, m, work, qp);
+    const Matrix lower = factor_curvature(at, n, m, work);
     double* x = work.solution.data;
     for (Index a = 0; a < n; ++a) {
         x[a] = (0.5 * at.excess[work.chosen[a]] - dot(lower[a], x, a)) / lower[a][a];
@@ -145,7 +141,7 @@ double move(const DualPoint& at, const Vector& step, double size, DualPoint& tri
 bool falls_along(const IntersectionProblem& problem, IntersectionWork& work, QpWork& qp) {
     const double total = sum(work.here.mu);
     double size = 1.0;
-    for (int k = 0; k < kHalvings; ++k, size *= 0.5) {
+    for (int k = 0; k < tuning.intersection_halvings; ++k, size *= 0.5) {
         const double fall = move(work.here, work.step, size, work.trial);
         if (!(fall > 0.0 && sum(work.trial.mu) > 1e-12 * total)) continue;
         evaluate(problem, work.trial, work, qp);
@@ -179,6 +175,7 @@ IntersectionWork make_intersection_work(Arena& arena, Index ellipsoids, Index mo
     work.target = arena.take<double>(most_free);
     work.multiplier = arena.take<double>(most_free + 1);
     work.active = arena.take<Index>(most_free);
+    work.frame = make_frame(arena, most_free);
     return work;
 }
 
@@ -186,10 +183,10 @@ double intersect(const IntersectionProblem& problem, IntersectionWork& work, QpW
     work.here.mu.size = work.trial.mu.size = work.step.size = problem.ellipsoids.size;  // there may be room for more
     evaluate(problem, work.here, work, qp);
     if (work.here.g == kInfinity) return kInfinity;
-    for (int round = 0; round < kRounds; ++round) {
+    for (int round = 0; round < tuning.intersection_rounds; ++round) {
         const Progress now = progress(problem, work.here);
-        if (now.worst <= 1e-10 && now.slack <= kGap * (1.0 + vb::fabs(work.here.g))) break;
-        newton_step(work.here, problem.facets.free, work, qp);
+        if (now.worst <= 1e-10 && now.slack <= tuning.intersection_gap * (1.0 + vb::fabs(work.here.g))) break;
+        newton_step(work.here, problem.facets.free, work);
         if (!falls_along(problem, work, qp)) {
             gradient_step(problem, work.here, work);  // projection can spoil Newton's direction, never this one
             if (!falls_along(problem, work, qp)) break;
@@ -197,7 +194,7 @@ double intersect(const IntersectionProblem& problem, IntersectionWork& work, QpW
         std::swap(work.here, work.trial);
     }
     const Progress end = progress(problem, work.here);
-    return end.worst <= kFeasible ? end.slack : kInfinity;
+    return end.worst <= tuning.intersection_feasible ? end.slack : kInfinity;
 }
 
 }  // namespace vb

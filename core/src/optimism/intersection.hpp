@@ -43,6 +43,7 @@ struct IntersectionWork {
     Vector multiplier; // (m + 1,)
     Indices active;    // (m,)
     Index num_active = 0;
+    Frame frame;       // of the last program
 };
 
 IntersectionWork make_intersection_work(Arena& arena, Index ellipsoids, Index most_free);

@@ -1,15 +1,13 @@
 #include "optimism/l1_value_iteration.hpp"
 
+#include "common/tuning.hpp"
 #include "linalg/lu.hpp"
 #include "planning/chain.hpp"
+#include "planning/method.hpp"
 
 namespace vb {
 
 namespace {
-
-constexpr Index kMostFactored = 1000;  // states: above, factors would take more room than the model
-constexpr double kCube = 50.0;         // what a transition costs in all sweeps, in multiples of S^3 (1 - gamma)
-constexpr double kTie = 1e-12;         // relative: actions closer than this are equals
 
 // Successors in the order of the model.
 void begin(L1Optimist& optimist, const double* estimate) {
@@ -40,7 +38,7 @@ Range sweep(L1Optimist& optimist, const double* radius) {
         for (Index a = 0; a < model.num_actions; ++a) {
             const Index pair = model.pair(s, a);
             const double q = best_value(optimist, pair, radius[pair]);
-            const double margin = best == -kInfinity ? 0.0 : kTie * vb::fabs(best);  // nothing allowed so far
+            const double margin = best == -kInfinity ? 0.0 : tuning.l1_tie * vb::fabs(best);  // nothing allowed so far
             if (a == 0 || q > best + margin) optimist.policy[s] = a;
             best = a == 0 ? q : larger(best, q);
         }
@@ -73,12 +71,6 @@ void solve_held(L1Optimist& optimist, const double* radius) {
     lu_solve(optimist.lu, optimist.V.data);
 }
 
-bool factors_pay(const Model& model) {
-    const double n = static_cast<double>(model.num_states);
-    if (model.num_states > kMostFactored) return false;
-    return n * n * n * (1.0 - model.discount) <= kCube * static_cast<double>(model.num_transitions);
-}
-
 }  // namespace
 
 L1Optimist make_l1_optimist(Arena& arena, const Model& model) {
@@ -93,7 +85,7 @@ L1Optimist make_l1_optimist(Arena& arena, const Model& model) {
     all.estimate = arena.take<double>(all.count).data;
     all.gain = arena.take<double>(all.count).data;
     if (model.reward_next != nullptr) all.reward = arena.take<double>(all.count).data;
-    if (factors_pay(model)) optimist.lu = arena.matrix(model.num_states, model.num_states);
+    if (method_for_l1_plans(model) == Method::factors) optimist.lu = arena.matrix(model.num_states, model.num_states);
     if (arena.failed()) return optimist;
     fill(optimist.V.data, model.num_states, 1.0 / (1.0 - model.discount));
     return optimist;

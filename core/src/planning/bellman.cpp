@@ -1,5 +1,6 @@
 #include "planning/bellman.hpp"
 
+#include "common/tuning.hpp"
 #include "linalg/product.hpp"
 
 namespace vb {
@@ -36,7 +37,7 @@ bool is_broken(const Planner& planner, const double* p, Index pair) {
     const Index begin = planner.begin(pair), n = planner.begin(pair + 1) - begin;
     const Total found = total_of(p + begin, n);
     if (planner.model->reward[pair] == -kInfinity && isfinite(found.sum)) return false;
-    return !(fabs(found.sum - 1.0) <= 1e-9 && found.least >= 0.0);
+    return !(fabs(found.sum - 1.0) <= tuning.distribution_rounding && found.least >= 0.0);
 }
 
 }  // namespace
@@ -98,7 +99,7 @@ void lowest_best(const Model& model, const double* Q, Index* policy) {
         double best = Q[0];
         for (Index a = 1; a < actions; ++a) best = larger(best, Q[a]);
         Index chosen = 0;
-        while (!(best - Q[chosen] <= 1e-12 * (1.0 + vb::fabs(best)))) ++chosen;
+        while (!(best - Q[chosen] <= tuning.actions_tie * (1.0 + vb::fabs(best)))) ++chosen;
         policy[s] = chosen;
     }
 }

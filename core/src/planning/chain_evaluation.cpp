@@ -1,25 +1,22 @@
 #include "planning/chain_evaluation.hpp"
 
+#include "common/tuning.hpp"
 #include "planning/slow_chain.hpp"
 
 namespace vb {
 
 namespace {
 
-constexpr Index kBegin = 4;      // the first sweeps are faster than the others
-constexpr Index kInterval = 12;  // then it is looked at every so many sweeps
-constexpr Index kPatience = 60;  // so many sweeps ahead are still shorter than Krylov's way
-
 }  // namespace
 
 bool Watch::slow(double left, double enough) {
-    const Index now = seen++ - kBegin;
-    if (now < 0 || now % kInterval != 0) return false;
+    const Index now = seen++ - tuning.watch_begin;
+    if (now < 0 || now % tuning.watch_interval != 0) return false;
     const double rate = left / before;
     before = left;
     if (!(rate < 1.0)) return left > enough;
-    for (Index ahead = 0; left > enough; ahead += kInterval, left *= rate) {
-        if (ahead >= kPatience) return true;
+    for (Index ahead = 0; left > enough; ahead += tuning.watch_interval, left *= rate) {
+        if (ahead >= tuning.watch_patience) return true;
     }
     return false;
 }

@@ -1,5 +1,6 @@
 // (I - gamma P_pi)^{-1} X by sweeps of four columns at a time: the chain is read once for all of them.
 #include "planning/chain_evaluation.hpp"
+#include "common/tuning.hpp"
 #include "planning/sweeps.hpp"
 
 namespace vb {
@@ -35,7 +36,7 @@ Columns read_columns(Planner& planner, Matrix X, Index first, double accuracy) {
 // Sweeps until all are done; false where that would take too long.
 bool settle_columns(const Chain& chain, Columns& columns) {
     Watch watch;
-    for (Index k = 0; k < kSweepLimit; ++k) {
+    for (Index k = 0; k < tuning.sweep_limit; ++k) {
         double left[kTogether], most = 0.0;
         ordered_sweep_columns(chain, columns.gain, columns.now, left);
         for (Index j = 0; j < kTogether; ++j) {
@@ -69,7 +70,7 @@ void solve_alone(Planner& planner, Matrix X, Index j, double accuracy) {
     Values x{planner.Q.data, planner.next.data};
     for (Index s = 0; s < states; ++s) x.now[s] = gain[s] = X[s][j];
     const double enough = enough_for(planner, accuracy, largest_size(gain, states));
-    const Range change = evaluate_chain(planner, gain, x, kSweepLimit, enough);
+    const Range change = evaluate_chain(planner, gain, x, tuning.sweep_limit, enough);
     for (Index s = 0; s < states; ++s) X[s][j] = x.now[s] + factor * change.middle();
 }
 

@@ -1,5 +1,6 @@
 #include "planning/known_model.hpp"
 
+#include "common/tuning.hpp"
 #include "planning/bellman.hpp"
 #include "planning/policy_iteration.hpp"
 #include "planning/sweeps.hpp"
@@ -7,12 +8,6 @@
 namespace vb {
 
 namespace {
-
-constexpr Index kFewStates = 32;       // up to this many, factors cost no more than a few sweeps
-constexpr Index kFactorStates = 1000;  // up to this many, factors are the way out where sweeps take long
-constexpr Index kShortWay = 200;       // sweeps after which another way is taken
-constexpr Index kLongWay = 10000000;
-constexpr Index kInner = 20;
 
 // What one Bellman sweep from V = 0 gives, without reading p.
 void begin_with_rewards(const Model& model, double* V) {
@@ -29,15 +24,17 @@ bool plan_by_sweeps(Planner& planner, Arena& arena, const double* p, double goal
     plan.broken_pair = checked_action_values(planner, p, plan.V);
     if (plan.broken_pair >= 0) return false;
     const Range first = greedy(model, planner.Q.data, plan.V, planner.next.data, plan.policy);
-    plan.error = continue_iteration(planner, p, {goal, kInner, kShortWay}, first, plan.policy, plan.V);
-    if (plan.error <= goal || model.num_states <= kFactorStates) return plan.error <= goal;
+    const SweepLimits short_way{goal, tuning.sweep_inner, tuning.sweep_short_way};
+    const SweepLimits long_way{goal, tuning.sweep_inner, tuning.sweep_long_way};
+    plan.error = continue_iteration(planner, p, short_way, first, plan.policy, plan.V);
+    if (plan.error <= goal || factors_fit(model)) return plan.error <= goal;
     planner.spare = arena.matrix(kSpare, model.num_states);  // without it, sweeps go on as they did
-    plan.error = modified_policy_iteration(planner, p, {goal, kInner, kLongWay}, plan.policy, plan.V);
+    plan.error = modified_policy_iteration(planner, p, long_way, plan.policy, plan.V);
     return true;
 }
 
-void plan_by_factors(Planner& planner, const double* p, KnownPlan& plan) {
-    const double residual = policy_iteration(planner, p, plan.policy, plan.V);
+void plan_by_factors(Planner& planner, Matrix lu, const double* p, KnownPlan& plan) {
+    const double residual = policy_iteration(planner, {p, plan.policy, plan.V, lu});
     plan.error = residual / (1.0 - planner.model->discount);
 }
 
@@ -58,8 +55,8 @@ bool rewards_fit(const Model& model) {
 
 Status plan_known(const Model& model, const double* p, double tolerance, KnownPlan& plan) {
     Arena arena;
-    const bool few = model.num_states <= kFewStates;
-    Planner planner = few ? make_planner(arena, model, true) : make_lean_planner(arena, model);
+    const bool few = method_for_known_plan(model) == Method::factors;
+    Planner planner = few ? make_planner(arena, model, Method::factors) : make_lean_planner(arena, model);
     if (arena.failed()) return Status::out_of_memory;
     first_allowed(model, plan.policy);
     const double least = rounding_of_values(model.discount, model.reward, model.num_pairs);
@@ -68,9 +65,9 @@ Status plan_known(const Model& model, const double* p, double tolerance, KnownPl
         plan.error = larger(plan.error, least);
     } else {
         if (plan.broken_pair >= 0) return Status::bad_argument;
-        if (!few) planner.lu = arena.matrix(model.num_states, model.num_states);
+        const Matrix lu = arena.matrix(model.num_states, model.num_states);
         if (arena.failed()) return Status::out_of_memory;
-        plan_by_factors(planner, p, plan);
+        plan_by_factors(planner, lu, p, plan);
     }
     action_values(planner, p, plan.V);
     copy(planner.Q.data, planner.Q.size, plan.Q);

@@ -5,6 +5,7 @@
 // care of the slowest part, the one that decays like gamma. |r|_1 / (1 - gamma) bounds the L1 error of w, however w was
 // found: where a chain mixes slowly, by Krylov's way (slow_chain.hpp).
 #include "linalg/lu.hpp"
+#include "common/tuning.hpp"
 #include "planning/chain_evaluation.hpp"
 #include "planning/slow_chain.hpp"
 #include "planning/sweeps.hpp"
@@ -45,15 +46,15 @@ bool hurry(Planner& planner, Index state, double enough, double* w, double* rest
 
 }  // namespace
 
-void occupancy_by_sweeps(Planner& planner, const double* p, const Index* policy, Index state, double tolerance, double* w) {
+void occupancy_by_sweeps(Planner& planner, const Valuation& at, const Visits& wanted, double* w) {
     const Model& model = *planner.model;
-    const Index states = model.num_states;
-    const double enough = tolerance * (1.0 - model.discount);
-    begin_chain(planner.chain, p);
-    follow(planner.chain, model, p, model.reward, policy);
+    const Index states = model.num_states, state = wanted.state;
+    const double enough = wanted.precision * (1.0 - model.discount);
+    begin_chain(planner.chain, at.p);
+    follow(planner.chain, model, at.p, model.reward, at.policy);
     find_order(planner.chain);
     double* rest = planner.rest.data;
-    if (planner.visits_known) {
+    if (wanted.known) {
         find_rest(planner.chain, state, w, rest);
     } else {
         fill(rest, states, 0.0);
@@ -62,7 +63,7 @@ void occupancy_by_sweeps(Planner& planner, const double* p, const Index* policy,
     }
     bool may_hurry = !planner.spare.empty();
     Watch watch;
-    for (Index k = 0; k < kSweepLimit; ++k) {
+    for (Index k = 0; k < tuning.sweep_limit; ++k) {
         push_rest(planner.chain, rest, w);
         const double size = scale_visits(states, state, rest, w);
         if (size <= enough) break;
@@ -71,14 +72,14 @@ void occupancy_by_sweeps(Planner& planner, const double* p, const Index* policy,
     for (Index s = 0; s < states; ++s) w[s] = larger(w[s], 0.0);  // r has both signs; no visits are negative
 }
 
-void occupancy(Planner& planner, const double* p, const Index* policy, Index state, double* w) {
+void occupancy(Planner& planner, const Valuation& at, const Visits& wanted, double* w) {
     if (!planner.factors()) {
-        occupancy_by_sweeps(planner, p, policy, state, planner.precision, w);
+        occupancy_by_sweeps(planner, at, wanted, w);
         return;
     }
     fill(w, planner.model->num_states, 0.0);
-    w[state] = 1.0;
-    lu_solve_transposed(planner.lu, w);
+    w[wanted.state] = 1.0;
+    lu_solve_transposed(at.lu, w);
 }
 
 }  // namespace vb

@@ -1,5 +1,6 @@
 #include "planning/planner.hpp"
 
+#include "common/tuning.hpp"
 #include "linalg/lu.hpp"
 #include "planning/policy_iteration.hpp"
 #include "planning/slow_chain.hpp"
@@ -8,8 +9,6 @@
 namespace vb {
 
 namespace {
-
-constexpr double kPrecision = 1e-11;  // of the largest possible value, 1/(1-gamma)
 
 static_assert(kSpare >= 3 * kTogether && kSpare >= kSlowSpare);
 
@@ -31,7 +30,6 @@ Planner make_common(Arena& arena, const Model& model) {
     Planner planner;
     planner.model = &model;
     planner.full = is_full(model);
-    planner.precision = sweep_precision(model.discount);
     planner.Q = arena.take<double>(model.num_pairs);
     if (model.reward_next != nullptr) planner.reward = arena.take<double>(model.num_pairs);
     planner.next = arena.take<double>(model.num_states);
@@ -41,12 +39,8 @@ Planner make_common(Arena& arena, const Model& model) {
 
 }  // namespace
 
-Planner make_planner(Arena& arena, const Model& model, bool factors) {
-    if (factors) {
-        Planner planner = make_common(arena, model);
-        planner.lu = arena.matrix(model.num_states, model.num_states);
-        return planner;
-    }
+Planner make_planner(Arena& arena, const Model& model, Method method) {
+    if (method == Method::factors) return make_common(arena, model);
     Planner planner = make_lean_planner(arena, model);
     planner.spare = arena.matrix(kSpare, model.num_states);
     return planner;
@@ -54,14 +48,20 @@ Planner make_planner(Arena& arena, const Model& model, bool factors) {
 
 Planner make_lean_planner(Arena& arena, const Model& model) {
     Planner planner = make_common(arena, model);
+    planner.method = Method::sweeps;
     planner.chain = make_chain(arena, model, planner.full);
     planner.contest.pair = arena.take<std::int32_t>(model.num_pairs);
     return planner;
 }
 
+Matrix make_factors(Arena& arena, const Planner& planner) {
+    if (!planner.factors()) return {};
+    return arena.matrix(planner.model->num_states, planner.model->num_states);
+}
+
 double sweep_precision(double discount) {
     const double rest = 1.0 - discount;
-    return larger(kPrecision / rest, 4.0 * kEpsilon / (rest * rest));
+    return larger(tuning.sweep_precision / rest, 4.0 * kEpsilon / (rest * rest));
 }
 
 double rounding_of_values(double discount, const double* reward, Index pairs) {
@@ -79,24 +79,24 @@ void first_allowed(const Model& model, Index* policy) {
     }
 }
 
-double optimal_value(Planner& planner, const double* p, Index* policy, double* V) {
+double optimal_value(Planner& planner, const Valuation& at, double precision) {
     const double discount = planner.model->discount;
-    if (planner.factors()) return policy_iteration(planner, p, policy, V) / (1.0 - discount);
-    return modified_policy_iteration(planner, p, {planner.precision}, policy, V);
+    if (planner.factors()) return policy_iteration(planner, at) / (1.0 - discount);
+    return modified_policy_iteration(planner, at.p, {precision}, at.policy, at.V);
 }
 
-double held_value(Planner& planner, const double* p, const Index* policy, double* V) {
+double held_value(Planner& planner, const Valuation& at, double precision) {
     const double discount = planner.model->discount;
-    if (!planner.factors()) return evaluate_by_sweeps(planner, p, {planner.precision}, policy, V);
-    evaluate_by_factors(planner, p, policy, V);
+    if (!planner.factors()) return evaluate_by_sweeps(planner, at.p, {precision}, at.policy, at.V);
+    evaluate_by_factors(planner, at);
     return 4.0 * kEpsilon / ((1.0 - discount) * (1.0 - discount));
 }
 
-void solve_columns(Planner& planner, const double* p, const Index* policy, Matrix X, double accuracy) {
+void solve_columns(Planner& planner, const Valuation& at, Matrix X, double accuracy) {
     if (planner.factors()) {
-        lu_solve_columns(planner.lu, X);
+        lu_solve_columns(at.lu, X);
     } else {
-        solve_by_sweeps(planner, p, policy, X, accuracy);
+        solve_by_sweeps(planner, at.p, at.policy, X, accuracy);
     }
 }
 

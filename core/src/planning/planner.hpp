@@ -10,12 +10,21 @@
 #include "model/model.hpp"
 #include "planning/chain.hpp"
 #include "planning/contest.hpp"
+#include "planning/method.hpp"
 
 namespace vb {
 
+// A policy and its value at p.
+struct Valuation {
+    const double* p = nullptr;
+    Index* policy = nullptr;
+    double* V = nullptr;
+    Matrix lu;  // (S, S) factors of I - gamma P_pi for the policy that was evaluated last; empty where sweeps are used
+};
+
 struct Planner {
     const Model* model = nullptr;
-    Matrix lu;      // (S, S) factors of I - gamma P_pi for the last policy evaluated; empty where sweeps are used
+    Method method = Method::factors;
     Vector Q;       // (pairs,)
     Vector reward;  // (pairs,) R(s,a) at p where rewards depend on the next state, else empty
     Vector next;    // (S,) scratch
@@ -23,8 +32,6 @@ struct Planner {
     Chain chain;    // of the policy at hand, for sweeps
     Contest contest;
     Matrix spare;   // (kSpare, S) scratch for chains that mix slowly and for many columns; empty: both do without
-    double precision = 0.0;     // the error of values and visits that sweeps are to leave
-    bool visits_known = false;  // by sweeps, visits begin with what is there instead of nothing
     bool full = false;  // every pair leads to all states, in order: p is a (pairs, S) matrix, and no pattern is read
 
     // sum_s' p(s'|s,a) V(s')
@@ -34,29 +41,38 @@ struct Planner {
     }
     // Where the transitions of a pair are.
     Index begin(Index pair) const { return full ? pair * model->num_states : model->pair_begin[pair]; }
-    bool factors() const { return !lu.empty(); }
+    bool factors() const { return method == Method::factors; }
 };
 
 inline constexpr Index kSpare = 12;  // three of kTogether columns, or what a slow chain needs
 
-// `factors`: whether policies are evaluated by dense factors, (S, S); otherwise by sweeps.
-Planner make_planner(Arena& arena, const Model& model, bool factors);
+Planner make_planner(Arena& arena, const Model& model, Method method);
+
+// Room for the factors of a policy; none where sweeps are used.
+Matrix make_factors(Arena& arena, const Planner& planner);
 
 // The same by sweeps, without the spare vectors: for one plan, which rarely needs them.
 Planner make_lean_planner(Arena& arena, const Model& model);
 
-// V* and its policy, from the policy given (and, by sweeps, from the V given); returns the error of V.
-double optimal_value(Planner& planner, const double* p, Index* policy, double* V);
+// V* and its policy, from the policy given (and, by sweeps, from the V given); returns the error of V. Sweeps leave
+// no more than `precision`.
+double optimal_value(Planner& planner, const Valuation& at, double precision);
 
 // V of the policy as it is; returns its error, as far as sweeps know it.
-double held_value(Planner& planner, const double* p, const Index* policy, double* V);
+double held_value(Planner& planner, const Valuation& at, double precision);
 
-// w = (I - gamma P_pi')^{-1} e_state: the discounted visits from the state on. With factors, those of the last policy
-// evaluated.
-void occupancy(Planner& planner, const double* p, const Index* policy, Index state, double* w);
+// Discounted visits that are asked for.
+struct Visits {
+    Index state;        // where they begin
+    double precision;   // the L1 error that sweeps may leave
+    bool known = false; // by sweeps, they begin with what is there instead of nothing
+};
+
+// w = (I - gamma P_pi')^{-1} e_state. With factors, for the policy that they belong to.
+void occupancy(Planner& planner, const Valuation& at, const Visits& wanted, double* w);
 
 // Every column of X becomes (I - gamma P_pi)^{-1} x: by the factors at hand, or by sweeps to a relative accuracy.
-void solve_columns(Planner& planner, const double* p, const Index* policy, Matrix X, double accuracy);
+void solve_columns(Planner& planner, const Valuation& at, Matrix X, double accuracy);
 
 // The least error of values and visits that sweeps are asked for, and are unless a climb asks for less; no less than
 // rounding allows.

@@ -5,10 +5,10 @@
 
 namespace vb {
 
-// V becomes the policy's exact value; planner.lu keeps the factors of I - gamma P_pi.
-void evaluate_by_factors(Planner& planner, const double* p, const Index* policy, double* V);
+// V becomes the policy's exact value, lu the factors of I - gamma P_pi.
+void evaluate_by_factors(const Planner& planner, const Valuation& at);
 
-// Exact V* and policy from the given policy on; returns max |T V - V|. planner.lu belongs to the final policy.
-double policy_iteration(Planner& planner, const double* p, Index* policy, double* V);
+// Exact V* and policy from the given policy on; returns max |T V - V|. The factors are those of the final policy.
+double policy_iteration(Planner& planner, const Valuation& at);
 
 }  // namespace vb

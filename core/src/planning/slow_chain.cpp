@@ -1,13 +1,10 @@
 #include "planning/slow_chain.hpp"
 
+#include "common/tuning.hpp"
+
 namespace vb {
 
 namespace {
-
-constexpr int kRounds = 8;          // each begins with the plain residual
-constexpr int kIterations = 400;    // in a round
-constexpr double kReduction = 1e-9;  // more than this a round does not promise
-constexpr double kGained = 0.5;     // rounds go on while each leaves at most this part of the residual
 
 struct SlowChain {
     const Chain& chain;
@@ -79,7 +76,7 @@ void iterate(SlowChain& slow, double reduction) {
     fill(v, n, 0.0);
     fill(slow.y, n, 0.0);
     const double goal = reduction * reduction * dot(r, r, n);
-    for (int k = 0; k < kIterations; ++k) {
+    for (int k = 0; k < tuning.slow_chain_iterations; ++k) {
         const double product = dot(slow.shadow, r, n), beta = product / rho * (alpha / omega);
         rho = product;
         for (Index s = 0; s < n; ++s) p[s] = r[s] + beta * (p[s] - omega * v[s]);
@@ -124,18 +121,18 @@ bool solve_slow_chain(const Chain& chain, Side side, const double* b, double* x,
     SlowChain slow = lay_out(chain, side, spare);
     const Index n = slow.size();
     double before = kInfinity;
-    for (int round = 0; round < kRounds; ++round) {
+    for (int round = 0; round < tuning.slow_chain_rounds; ++round) {
         find_residual(slow, b, x, slow.rest);
         const double size = residual_size(side, slow.rest, n);
         if (!(size < before)) {  // the last round did harm, or there are no numbers: it is taken back
             for (Index s = 0; s < n; ++s) x[s] = slow.before[s];
             return round > 1;
         }
-        if (size <= enough || size > kGained * before) return round > 0;
+        if (size <= enough || size > tuning.slow_chain_gained * before) return round > 0;
         before = size;
         solve_forward(slow, slow.rest, slow.r);
         for (Index s = 0; s < n; ++s) slow.r[s] *= slow.diagonal[s];
-        iterate(slow, larger(0.1 * enough / size, kReduction));
+        iterate(slow, larger(0.1 * enough / size, tuning.slow_chain_reduction));
         solve_backward(slow, slow.y, slow.first);
         copy(x, n, slow.before);
         add_scaled(1.0, slow.first, n, x);

@@ -1,5 +1,6 @@
 #include "planning/sweeps.hpp"
 
+#include "common/tuning.hpp"
 #include "planning/bellman.hpp"
 #include "planning/chain_evaluation.hpp"
 #include "planning/slow_chain.hpp"
@@ -7,10 +8,6 @@
 namespace vb {
 
 namespace {
-
-constexpr double kEnough = 0.3;       // a policy is evaluated until the spread of changes is this part of what it was
-constexpr double kEnoughOfFew = 0.02; // and this where few pairs are contested
-constexpr double kFewPairs = 0.25;    // contested pairs per state that are few
 
 double carried(double discount) { return discount / (1.0 - discount); }
 
@@ -30,8 +27,8 @@ Range improve(Planner& planner, const double* p, const double* reward, Values V,
 // that one only confirms.
 double enough_for(const Planner& planner, double spread, double settled) {
     if (planner.contest.count == 0) return settled;
-    const double few = kFewPairs * static_cast<double>(planner.model->num_states);
-    return (static_cast<double>(planner.contest.count) > few ? kEnough : kEnoughOfFew) * spread;
+    const double few = tuning.sweep_few_contested * static_cast<double>(planner.model->num_states);
+    return (static_cast<double>(planner.contest.count) > few ? tuning.sweep_enough : tuning.sweep_enough_of_few) * spread;
 }
 
 }  // namespace
@@ -52,7 +49,8 @@ double continue_iteration(Planner& planner, const double* p, SweepLimits limits,
             return error;
         }
         const bool begins = planner.contest.everything;
-        rule_out(planner, values.now, 2.0 * error + 16.0 * kEpsilon * (1.0 + largest_size(values.now, states)));
+        const double rounding = tuning.policies_tie * kEpsilon * (1.0 + largest_size(values.now, states));
+        rule_out(planner, values.now, 2.0 * error + rounding);
         follow(planner.chain, model, p, reward, policy);
         if (begins) find_order(planner.chain);
         const double enough = enough_for(planner, change.spread(), 2.0 * limits.tolerance / factor);

@@ -4,16 +4,15 @@
 // it, and half of its width is the error that is promised and returned. The same holds for one policy and its V.
 #pragma once
 
+#include "common/tuning.hpp"
 #include "planning/planner.hpp"
 
 namespace vb {
 
-inline constexpr Index kSweepLimit = 1000000;
-
 struct SweepLimits {
     double tolerance;   // the error of V that is asked for
     Index inner = 20;   // sweeps of the policy at hand between two Bellman sweeps of all pairs
-    Index most = kSweepLimit;
+    Index most = tuning.sweep_limit;
 };
 
 // V within the error that is returned of V*: the tolerance, or more where sweeps run out (MacQueen's bounds).
@@ -28,7 +27,7 @@ double evaluate_by_sweeps(Planner& planner, const double* p, SweepLimits limits,
 // Every column of X becomes (I - gamma P_pi)^{-1} x, to that part of the largest it can be (columns.cpp).
 void solve_by_sweeps(Planner& planner, const double* p, const Index* policy, Matrix X, double accuracy);
 
-// w = (I - gamma P_pi')^{-1} e_state, to an L1 error of `tolerance` (occupancy.cpp).
-void occupancy_by_sweeps(Planner& planner, const double* p, const Index* policy, Index state, double tolerance, double* w);
+// w = (I - gamma P_pi')^{-1} e_state (occupancy.cpp).
+void occupancy_by_sweeps(Planner& planner, const Valuation& at, const Visits& wanted, double* w);
 
 }  // namespace vb

@@ -1,13 +1,12 @@
 #include "sampling/hit_and_run.hpp"
 
+#include "common/tuning.hpp"
 #include "linalg/triangular.hpp"
 #include "sampling/slice.hpp"
 
 namespace vb {
 
 namespace {
-
-constexpr double kLeastProbability = 1e-300;
 
 // How far one may go along the direction and against it before a facet is met.
 struct Reach {
@@ -66,7 +65,7 @@ void move(Sampler& sampler, double t, double* y) {
         data.slack[i] = larger(0.0, data.slack[i] + t * sampler.along[i]);
     }
     for (Index k = 0; k < data.count; ++k) {
-        data.p[k] = larger(data.p[k] * (1.0 + t * sampler.ratio[k]), kLeastProbability);
+        data.p[k] = larger(data.p[k] * (1.0 + t * sampler.ratio[k]), tuning.sample_least_probability);
     }
 }
 
@@ -108,7 +107,7 @@ void sample(Sampler& sampler, const double* counts, Chance chance) {
         if (m == 0) continue;
         double *y = sampler.y.data + block.first_free, *reference = sampler.reference.data + block.first_free;
         look_at(sampler.posterior, b, counts, sampler.data);
-        refer(sampler.data, reference, kNewtonSteps, sampler.work);
+        refer(sampler.data, reference, tuning.reference_steps, sampler.work);
         mend(sampler.data, y, reference);
         for (Index k = 0; k < chance.thinning * m; ++k) {
             step(sampler, chance.normals, chance.uniforms, y);

@@ -1,17 +1,12 @@
 #include "sampling/reference.hpp"
 
 #include "common/logarithm.hpp"
+#include "common/tuning.hpp"
 #include "linalg/triangular.hpp"
 
 namespace vb {
 
 namespace {
-
-constexpr double kEnough = 1e-6;  // Newton decrement, squared, at which the reference is good enough for directions
-constexpr double kArmijo = 1e-4;
-constexpr Index kHalvings = 60;
-constexpr Index kSharings = 100;      // multiplications by leverages
-constexpr Index kSharingSteps = 20;   // of Newton's method in each
 
 // gradient += columns' scale; the lower triangle of M += columns' diag(scale * rate) columns
 void add_curvature(const Columns& columns, const double* rate, ReferenceWork& work, Matrix M) {
@@ -75,10 +70,10 @@ double height(BlockData& data, const double* y) {
 bool climb_along(BlockData& data, double* reference, double squared, double& f, ReferenceWork& work) {
     const Index m = data.block->num_free;
     double step = 1.0;
-    for (Index k = 0; k < kHalvings; ++k, step *= 0.5) {
+    for (Index k = 0; k < tuning.reference_halvings; ++k, step *= 0.5) {
         for (Index j = 0; j < m; ++j) work.there[j] = reference[j] + step * work.gradient[j];
         const double there = height(data, work.there.data);
-        if (there > f + kArmijo * step * squared) {
+        if (there > f + tuning.armijo * step * squared) {
             f = there;
             copy(work.there.data, m, reference);
             return true;
@@ -123,7 +118,7 @@ void refer(BlockData& data, double* reference, Index limit, ReferenceWork& work)
         cholesky_with_floor(work.factor(m));
         solve_lower(work.factor(m), work.gradient.data);
         const double squared = dot(work.gradient.data, work.gradient.data, m);
-        if (squared <= kEnough) return;
+        if (squared <= tuning.reference_enough) return;
         solve_lower_transposed(work.factor(m), work.gradient.data);
         if (!climb_along(data, reference, squared, f, work)) return;
     }
@@ -137,11 +132,11 @@ void share_out(Posterior& posterior, double* center, BlockData& data, ReferenceW
         double* share = posterior.share.data + block.first_facet;
         if (block.num_free == 0) continue;
         look_at(posterior, b, nullptr, data);
-        for (Index k = 0; k < kSharings; ++k) {
-            refer(data, center + block.first_free, kSharingSteps, work);
+        for (Index k = 0; k < tuning.reference_sharings; ++k) {
+            refer(data, center + block.first_free, tuning.reference_sharing_steps, work);
             multiply_by_leverages(data, share, work);
         }
-        const double least = kLeastShare * static_cast<double>(block.num_free) / static_cast<double>(count);
+        const double least = tuning.reference_least_share * static_cast<double>(block.num_free) / static_cast<double>(count);
         for (Index i = 0; i < count; ++i) share[i] += least;
     }
 }

@@ -10,11 +10,10 @@
 // leverages. All this depends on the data alone, never on the chain.
 #pragma once
 
+#include "common/tuning.hpp"
 #include "sampling/posterior.hpp"
 
 namespace vb {
-
-inline constexpr double kLeastShare = 0.1;  // of an equal share, so that no facet goes unseen
 
 // Room for Newton's method in the largest block.
 struct ReferenceWork {
@@ -29,8 +28,6 @@ struct ReferenceWork {
 };
 
 ReferenceWork make_reference_work(Arena& arena, const Posterior& posterior);
-
-inline constexpr Index kNewtonSteps = 500;  // more than are ever needed
 
 // Moves the block's own reference to the maximum by Newton's method, with at most `limit` steps. The data are measured
 // there, and the factor belongs to it (to the last but one where the limit ends it).

@@ -1,12 +1,11 @@
 #include "sampling/slice.hpp"
 
 #include "common/logarithm.hpp"
+#include "common/tuning.hpp"
 
 namespace vb {
 
 namespace {
-
-constexpr double kAccuracy = 1e-10;  // of the ends, in log density or relative to their distance
 
 // A bracket of the end: the log density is above the level at `inner` and below it at `outer`, where `there` is it.
 struct Bracket {
@@ -53,7 +52,8 @@ double crossing(const Line& line, double level, double sign, double bound) {
     if (!enclose(line, level, sign, bound, bracket)) return bound;
     for (int k = 0; k < 200; ++k) {
         const double width = bracket.outer - bracket.inner;
-        if (bracket.there.value >= -kAccuracy || width <= kAccuracy * bracket.outer) return bracket.outer;
+        const bool met = bracket.there.value >= -tuning.slice_accuracy || width <= tuning.slice_accuracy * bracket.outer;
+        if (met) return bracket.outer;
         double next = 0.0;
         const bool halved = !newton(bracket, sign, next);
         if (halved) next = 0.5 * (bracket.inner + bracket.outer);

@@ -1,12 +1,11 @@
 #include "tabular/biased_pair.hpp"
 
 #include "common/logarithm.hpp"
+#include "common/tuning.hpp"
 
 namespace vb {
 
 namespace {
-
-constexpr int kMostSteps = 200;
 
 // The transitions of greatest gain with counts and without; -1 where there is none.
 struct Tops {
@@ -28,7 +27,7 @@ Tops find_tops(const BiasedPair& pair) {
 double solve_offset(const BiasedPair& pair, Index top) {
     const double best = pair.gain[top];
     double x = pair.counts[top];  // the root lies between this and all counts
-    for (int k = 0; k < kMostSteps; ++k) {
+    for (int k = 0; k < tuning.pair_steps; ++k) {
         double mass = 0.0, slope = 0.0;
         for (Index i = 0; i < pair.size; ++i) {
             if (!(pair.counts[i] > 0.0)) continue;

@@ -1,17 +1,12 @@
 #include "tabular/reward_biased_rows.hpp"
 
 #include "common/logarithm.hpp"
+#include "common/tuning.hpp"
 #include "tabular/biased_pair.hpp"
 
 namespace vb {
 
 namespace {
-
-constexpr double kArmijo = 1e-4;
-constexpr double kTie = 1e-9;     // relative: a switch must gain more
-constexpr Index kRounds = 100;    // switches of one action that may be tried
-constexpr Index kHalvings = 40;
-constexpr double kScarce = 1e-3;  // of its frequency: less of something observed is all but excluded
 
 // The transitions of a pair.
 struct Span {
@@ -33,7 +28,7 @@ double objective(const TabularProblem& problem, RewardBiasedRows& rows, const do
         if (p[i] <= 0.0) return -kInfinity;
         f += problem.counts[i] * log_of(p[i]);
     }
-    optimal_value(rows.planner, p, policy, rows.V.data);
+    optimal_value(rows.planner, {p, policy, rows.V.data, rows.lu}, sweep_precision(rows.model->discount));
     return f + problem.bias * rows.V[problem.state];
 }
 
@@ -44,7 +39,7 @@ void make_possible(const TabularProblem& problem, RewardBiasedRows& rows) {
         const Span span = span_of(*rows.model, pair);
         const double visits = problem.visits[pair];
         bool scarce = false;
-        for (Index i = span.begin; i < span.end; ++i) scarce |= p[i] * visits < kScarce * problem.counts[i];
+        for (Index i = span.begin; i < span.end; ++i) scarce |= p[i] * visits < tuning.rows_scarce * problem.counts[i];
         if (!scarce) continue;
         for (Index i = span.begin; i < span.end; ++i) p[i] = 0.5 * (p[i] + problem.counts[i] / visits);
     }
@@ -63,7 +58,8 @@ double gain_of_pair(const BiasedPair& pair, const double* p, const double* targe
 // The target of every pair, and how much the linearised objective gains by going there.
 double aim(const TabularProblem& problem, RewardBiasedRows& rows) {
     const Model& model = *rows.model;
-    occupancy(rows.planner, rows.p.data, rows.policy.data, problem.state, rows.w.data);
+    const Valuation at{rows.p.data, rows.policy.data, rows.V.data, rows.lu};
+    occupancy(rows.planner, at, {problem.state, sweep_precision(model.discount)}, rows.w.data);
     for (Index i = 0; i < model.num_transitions; ++i) rows.gain[i] = model.gain(i, rows.V.data);
     double gap = 0.0;
     for (Index s = 0; s < model.num_states; ++s) {
@@ -83,10 +79,10 @@ bool move_towards_target(const TabularProblem& problem, RewardBiasedRows& rows, 
     const Index n = rows.model->num_transitions;
     double *p = rows.p.data, *trial = rows.trial.data;
     double step = 1.0;
-    for (Index k = 0; k < kHalvings; ++k, step *= 0.5) {
+    for (Index k = 0; k < tuning.rows_halvings; ++k, step *= 0.5) {
         for (Index i = 0; i < n; ++i) trial[i] = p[i] + step * (rows.target[i] - p[i]);
         const double f = objective(problem, rows, trial, rows.policy.data);
-        if (f >= at.objective + kArmijo * step * at.gap) {
+        if (f >= at.objective + tuning.armijo * step * at.gap) {
             copy(trial, n, p);
             at.objective = f;
             return true;
@@ -130,7 +126,7 @@ Index best_switch(const TabularProblem& problem, RewardBiasedRows& rows) {
             const Index pair = model.pair(s, a);
             if (rows.refused[pair] != 0) continue;
             const double gain = score_on_policy(problem, rows, pair, weight) - own;
-            if (gain > best + kTie * (1.0 + vb::fabs(own))) {
+            if (gain > best + tuning.rows_tie * (1.0 + vb::fabs(own))) {
                 best = gain;
                 chosen = pair;
             }
@@ -157,7 +153,7 @@ void try_switch(const TabularProblem& problem, RewardBiasedRows& rows, Index pai
     const Model& model = *rows.model;
     switch_to(problem, rows, pair);
     const double f = objective(problem, rows, rows.trial.data, rows.trial_policy.data);
-    if (f > at.objective + kTie * (1.0 + vb::fabs(at.objective))) {
+    if (f > at.objective + tuning.rows_tie * (1.0 + vb::fabs(at.objective))) {
         copy(rows.trial.data, model.num_transitions, rows.p.data);
         copy(rows.trial_policy.data, model.num_states, rows.policy.data);
         fill<std::uint8_t>(rows.refused.data, model.num_pairs, 0);
@@ -170,10 +166,11 @@ void try_switch(const TabularProblem& problem, RewardBiasedRows& rows, Index pai
 
 }  // namespace
 
-RewardBiasedRows make_reward_biased_rows(Arena& arena, const Model& model, bool factors) {
+RewardBiasedRows make_reward_biased_rows(Arena& arena, const Model& model, Method method) {
     RewardBiasedRows rows;
     rows.model = &model;
-    rows.planner = make_planner(arena, model, factors);
+    rows.planner = make_planner(arena, model, method);
+    rows.lu = make_factors(arena, rows.planner);
     rows.p = arena.take<double>(model.num_transitions);
     rows.policy = arena.take<Index>(model.num_states);
     rows.V = arena.take<double>(model.num_states);
@@ -200,7 +197,7 @@ TabularResult solve(const TabularProblem& problem, RewardBiasedRows& rows) {
     fill<std::uint8_t>(rows.refused.data, rows.refused.size, 0);
     make_possible(problem, rows);
     TabularResult at = climb(problem, rows);
-    for (Index k = 0; k < kRounds; ++k) {
+    for (Index k = 0; k < tuning.rows_switches; ++k) {
         const Index pair = best_switch(problem, rows);
         if (pair < 0) break;
         try_switch(problem, rows, pair, at);

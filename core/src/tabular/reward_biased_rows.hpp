@@ -35,6 +35,7 @@ struct TabularResult {
 struct RewardBiasedRows {
     const Model* model = nullptr;
     Planner planner;
+    Matrix lu;                      // (S, S) of the policy, or empty where sweeps are used
     Vector p;                       // (transitions,) the model in force
     Indices policy;                 // (S,) optimal for it
     Vector V, w;                    // (S,)
@@ -43,7 +44,7 @@ struct RewardBiasedRows {
     View<std::uint8_t> refused;     // (pairs,) switches that did not pay
 };
 
-RewardBiasedRows make_reward_biased_rows(Arena& arena, const Model& model, bool factors);
+RewardBiasedRows make_reward_biased_rows(Arena& arena, const Model& model, Method method);
 
 // p, at first, is uniform over the possible transitions of each pair.
 void begin_uniform(RewardBiasedRows& rows);

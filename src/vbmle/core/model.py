@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from vbmle.core.generated import vb_model_data
+from vbmle.core.generated import vb_model_data, vb_purposes
 from vbmle.core.library import check, lib
 from vbmle.core.memory import Floats, Handle, floats, ints
 
 _probabilities = lib.vb_model_probabilities
+Purpose = vb_purposes
 
 
 class Model:
@@ -29,6 +30,10 @@ class Model:
         self.num_transitions, self.dimension = sizes["num_transitions"], sizes["dimension"]
         self.num_blocks, self.discount = sizes["num_blocks"], discount
         self.num_free = int(arrays["free_begin"][-1])
+
+    def factors_pay(self, purpose: Purpose) -> bool:
+        """Whether policies are evaluated by dense factors, or by sweeps: whichever is faster."""
+        return bool(lib.vb_factors_pay(self.handle, purpose))
 
     def probabilities(self, theta: Floats, out: Floats | None = None) -> Floats:
         """<phi, theta> of every transition."""

@@ -22,18 +22,14 @@ from vbmle.common import validation
 from vbmle.common.validation import Floats, Ints
 from vbmle.common.values import Value
 from vbmle.core import planning as core
+from vbmle.core.constants import TUNING
+from vbmle.core.model import Purpose
 from vbmle.core.planning import Planner
 from vbmle.model import feasible_set
 from vbmle.model.mdp import LinearMixtureMDP
 
-DENSE_STATES = 1000
+DENSE_STATES = int(TUNING["factors_most_states"].value)
 """Up to this many states policies are evaluated by dense factors."""
-
-FACTORED_STATES = 200
-"""Up to this many states `plan` iterates policies with dense factors; above, sweeps are faster."""
-
-CUBE_PER_TRANSITION = 500.0
-"""Agents factor while S^3 (1-gamma) is at most so many times the transitions of a policy (measured)."""
 
 EPSILON = float(np.finfo(np.float64).eps)
 """A probability is known to this, so V to V times this over 1-gamma; a few times that bounds what rounding does."""
@@ -126,7 +122,9 @@ def plan(mdp: LinearMixtureMDP, theta: ArrayLike, tolerance: float = 1e-8, metho
     point = mdp.require_feasible(theta)
     _require_tolerance(tolerance)
     validation.one_of("method", method, METHODS)
-    factors = method == "policy-iteration" or (method == "auto" and mdp.num_states <= FACTORED_STATES)
+    factors = method == "policy-iteration" or (
+        method == "auto" and mdp.core.factors_pay(Purpose.VB_FOR_ONE_PLAN)
+    )
     planner = Planner(mdp.core, factors)
     planner.put(theta=point)
     planner.assemble()
@@ -227,14 +225,8 @@ def make_planner(mdp: LinearMixtureMDP) -> Planner:
 
 
 def uses_factors(mdp: LinearMixtureMDP) -> bool:
-    """Whether to keep (S, S) factors of I - gamma P, when planning again and again, or to sweep.
-
-    Factors cost S^3 whatever the pattern, sweeps a policy's transitions over 1 - gamma. Models with sparse features
-    need factors for the curvature of the value, as long as they fit.
-    """
-    states, visited = mdp.num_states, mdp.transitions.count / mdp.num_actions
-    cheap = states**3 * (1.0 - mdp.discount) <= CUBE_PER_TRANSITION * visited
-    return states <= DENSE_STATES and (cheap or sparse.issparse(mdp.transitions.phi))
+    """Whether to keep (S, S) factors of I - gamma P, when planning again and again, or to sweep: the core decides."""
+    return mdp.core.factors_pay(Purpose.VB_FOR_MANY_PLANS)
 
 
 def value_iteration(
@@ -313,7 +305,7 @@ def evaluate(mdp: LinearMixtureMDP, theta: ArrayLike, policy: ArrayLike) -> Floa
     (6,)
     """
     chosen = require_policy(mdp, policy)
-    planner = Planner(mdp.core, factors=mdp.num_states <= DENSE_STATES)
+    planner = Planner(mdp.core, factors=mdp.core.factors_pay(Purpose.VB_FOR_ONE_VALUE))
     planner.put(theta=mdp.require_feasible(theta), policy=chosen)
     planner.assemble()
     planner.evaluate()

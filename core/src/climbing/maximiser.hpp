@@ -11,8 +11,8 @@
 
 namespace vb {
 
-struct Solver {
-    Solver(const KnownModel& known, Index places, bool factors);
+struct Maximiser {
+    Maximiser(const KnownModel& known, Index places, Method method);
 
     bool failed() const { return arena.failed() || starts_arena.failed(); }
     Problem problem(const Objective& objective) const { return {known.model, known.set, objective}; }
@@ -21,36 +21,37 @@ struct Solver {
     Arena arena;
     Arena starts_arena;
     Pool pool;
-    Workspace work;
+    Climber tools;
     Surrogate surrogate;
     Starts starts;
     Index turn = 0;   // how often it has followed
     Vector likely;    // (free,) the maximiser of the part without value
+    Vector shifted;   // (d,) scratch where a theta is placed
 };
 
 // Goes up to local maxima from where it stands.
-void climb(Solver& solver, const Objective& objective);
+void climb(Maximiser& maximiser, const Objective& objective);
 
 // Climbs from everywhere.
-void search(Solver& solver, const Objective& objective);
+void search(Maximiser& maximiser, const Objective& objective);
 
 // Climbs from the pool and from one start and one policy more; from several the first time.
-void follow(Solver& solver, const Objective& objective);
+void follow(Maximiser& maximiser, const Objective& objective);
 
 // Climbs from where it stands, from the most likely theta and from the interior point.
-void climb_from_few(Solver& solver, const Objective& objective);
+void climb_from_few(Maximiser& maximiser, const Objective& objective);
 
 // Climbs from theta too.
-void add_start(Solver& solver, const Objective& objective, const double* theta);
+void add_start(Maximiser& maximiser, const Objective& objective, const double* theta);
 
 // Stands at theta alone, moved inside the feasible set where it is outside.
-void stand_at(Solver& solver, const double* theta);
+void stand_at(Maximiser& maximiser, const double* theta);
 
 // Sets the incumbent's policy and V to the optimal ones at its theta, starting from the policy at hand.
-void plan_at_incumbent(Solver& solver);
+void plan_at_incumbent(Maximiser& maximiser);
 
 // Takes over pool, size and turn that were written from outside, after checking them; what can be computed is computed
-// again, to the same bits. Where something is wrong the solver is as new.
-Status restore(Solver& solver, Index size, Index turn);
+// again, to the same bits. Where something is wrong the maximiser is as new.
+Status restore(Maximiser& maximiser, Index size, Index turn);
 
 }  // namespace vb

@@ -1,0 +1,31 @@
+// How policies are evaluated: by dense factors, exactly, or by sweeps, to a promised error. The one place that decides.
+//
+// Factors cost S^3 whatever the pattern, sweeps the transitions of a policy over 1 - gamma.
+#pragma once
+
+#include "model/model.hpp"
+
+namespace vb {
+
+enum class Method { sweeps, factors };
+
+inline Method factors_if(bool factors) { return factors ? Method::factors : Method::sweeps; }
+
+// The faster one for a model that is planned for again and again. Sparse features need factors for the value's curvature,
+// as long as they fit.
+Method method_for_many_plans(const Model& model);
+
+// The faster one for a single plan, and for the single value of a policy.
+Method method_for_one_plan(const Model& model);
+Method method_for_one_value(const Model& model);
+
+// The same for a plan of a model that is fully known.
+Method method_for_known_plan(const Model& model);
+
+// Whether factors are a way out where sweeps take long.
+bool factors_fit(const Model& model);
+
+// The faster one for plans over L1 balls of transition probabilities.
+Method method_for_l1_plans(const Model& model);
+
+}  // namespace vb
