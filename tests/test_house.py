@@ -225,6 +225,15 @@ def test_heavy_parts_load_on_first_use(code: str):
     assert modules_after(code) & HEAVY == set()
 
 
+MODULES_OF_VBMLE = 30
+
+
+def test_an_agent_brings_few_modules():
+    """A reader of VBMLE has this many files to read, packages and the generated binding included."""
+    behind = {name for name in modules_after("import vbmle; vbmle.VBMLE") if name.split(".")[0] == "vbmle"}
+    assert len(behind) <= MODULES_OF_VBMLE, sorted(behind)
+
+
 def test_public_names_exist_and_say_what_they_are():
     import vbmle
 

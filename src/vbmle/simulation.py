@@ -21,8 +21,8 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from vbmle.common import validation
+from vbmle.common.keeper import Value
 from vbmle.common.validation import Floats, Ints
-from vbmle.common.values import Value
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.model.world import World
 from vbmle.planning import planner

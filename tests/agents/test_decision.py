@@ -23,7 +23,7 @@ from vbmle import (
     value_biased,
 )
 from vbmle.agents.decision import Decision
-from vbmle.estimation.likelihood import CERTIFIED
+from vbmle.estimation.maximiser import CERTIFIED
 from vbmle.experiments import catalogue
 from vbmle.worlds import random_network, riverswim
 

@@ -12,7 +12,7 @@ from refusals import refused
 from small_worlds import EXAMPLES
 
 import vbmle
-from vbmle.common import archive
+from vbmle.common import files
 from vbmle.common.files import save_npz
 
 SLICE = 12
@@ -32,12 +32,12 @@ def test_mutants_of_every_kind_are_refused_or_sound(everything: list[Kind], tmp_
 
 
 def doctored(path: Path, **changes: np.ndarray) -> Path:
-    save_npz(path, archive.read_arrays(path) | changes)
+    save_npz(path, files.read_arrays(path) | changes)
     return path
 
 
 def with_meta(path: Path, **changes: object) -> Path:
-    meta = json.loads(archive.read_arrays(path)["meta"].tobytes())
+    meta = json.loads(files.read_arrays(path)["meta"].tobytes())
     return doctored(path, meta=np.frombuffer(json.dumps(meta | changes).encode(), np.uint8))
 
 
@@ -70,7 +70,7 @@ def test_metadata_out_of_range_is_refused(
     "field", ["indptr", "successor", "phi.indices", "sums.indices", "phi.data", "initial"]
 )
 def test_arrays_out_of_range_are_refused(model_file: Path, field: str) -> None:
-    array = archive.read_arrays(model_file)[field].copy()
+    array = files.read_arrays(model_file)[field].copy()
     for odd in (10**6, -1):
         array[1] = odd
         with refused("model.npz"):
@@ -78,14 +78,14 @@ def test_arrays_out_of_range_are_refused(model_file: Path, field: str) -> None:
 
 
 def test_features_that_do_not_belong_to_their_sums_are_refused(model_file: Path) -> None:
-    phi = archive.read_arrays(model_file)["phi.data"]
+    phi = files.read_arrays(model_file)["phi.data"]
     with refused("sums", "1"):
         vbmle.LinearMixtureMDP.load(doctored(model_file, **{"phi.data": 2.0 * phi}))
 
 
 def test_an_archive_that_swells_is_refused_before_it_is_read(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "bomb.npz", "w", zipfile.ZIP_DEFLATED) as file:
-        file.writestr("meta.npy", bytes(archive.ALWAYS + 1))
+        file.writestr("meta.npy", bytes(files.ALWAYS + 1))
     with refused("bomb.npz"):
         vbmle.LinearMixtureMDP.load(tmp_path / "bomb.npz")
     with refused("bomb.npz"):
@@ -137,7 +137,7 @@ def refuse(kind: type[vbmle.VBMLE], path: Path, field: str, value: float, facts:
     agent = kind(world.mdp)
     vbmle.simulate(agent, world, 20)
     agent.save(path)
-    array = archive.read_arrays(path)[field].copy()
+    array = files.read_arrays(path)[field].copy()
     array.reshape(-1)[0] = value
     doctored(path, **{field: array})
     with refused("agent.npz", *facts):
@@ -159,7 +159,7 @@ def test_a_file_cannot_ask_for_a_radius_that_overflows(kind: type[vbmle.UCLK], t
     world = EXAMPLES["tabular, a product of simplices"]
     vbmle.simulate(kind(world.mdp, radius_scale=1e30), world, 20)  # the largest works
     kind(world.mdp).save(tmp_path / "agent.npz")
-    settings = json.loads(archive.read_arrays(tmp_path / "agent.npz")["meta"].tobytes())["settings"]
+    settings = json.loads(files.read_arrays(tmp_path / "agent.npz")["meta"].tobytes())["settings"]
     path = with_meta(tmp_path / "agent.npz", settings=settings | {"radius_scale": 1e300})
     with refused("radius_scale", "1e+300", "1e+30"):
         kind.load(path, world.mdp)
@@ -176,7 +176,7 @@ def test_a_header_that_ends_in_the_middle_is_refused(model_file: Path) -> None:
 
 
 def endless(path: Path) -> Path:
-    settings = json.loads(archive.read_arrays(path)["meta"].tobytes())["settings"]
+    settings = json.loads(files.read_arrays(path)["meta"].tobytes())["settings"]
     return with_meta(path, settings=settings | {"sweeps": 10**30})
 
 

@@ -11,8 +11,7 @@ import kills
 import numpy as np
 import pytest
 
-from vbmle.common.archive import read_arrays
-from vbmle.common.files import alone_in, harmless, path_aside, save_npz, whole_or_absent
+from vbmle.common.files import alone_in, harmless, path_aside, read_arrays, save_npz, whole_or_absent
 
 LIMIT = 900  # seconds, against hanging only
 
@@ -41,7 +40,7 @@ def test_threads_that_save_to_one_path_never_fail_or_tear(tmp_path: Path) -> Non
 def test_processes_that_save_to_one_path_never_fail_or_tear(tmp_path: Path) -> None:
     code = (
         "import sys, numpy as np; from vbmle.common.files import save_npz\n"
-        "from vbmle.common.archive import read_arrays\n"
+        "from vbmle.common.files import read_arrays\n"
         "for _ in range(30):\n"
         "    save_npz(sys.argv[1], {'value': np.full(500, int(sys.argv[2]))})\n"
         "    assert len(set(read_arrays(sys.argv[1])['value'].tolist())) == 1"

@@ -8,7 +8,7 @@ from scipy import sparse
 from small_worlds import EXAMPLES
 
 from vbmle import World
-from vbmle.core.constants import TUNING
+from vbmle.core.library import TUNING
 from vbmle.core.model import Purpose
 from vbmle.worlds import queue, random_network, riverswim, taxi
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from vbmle import TransitionCounts
 from vbmle.core.generated import vb_not_counted as refusal
-from vbmle.core.transition_counts import Counts
+from vbmle.core.model import Counts
 from vbmle.worlds import random_network, riverswim
 
 RIVER = riverswim(5).mdp

@@ -21,14 +21,14 @@ from vbmle import PSRL, UCLK, VBMLE, LinearMixtureMDP, MaximumLikelihood, World
 from vbmle.core import library
 from vbmle.core import model as models
 from vbmle.core.generated import vb_objective, vb_statuses
-from vbmle.core.memory import Handle
+from vbmle.core.library import Handle
+from vbmle.core.model import Counts
 from vbmle.core.optimism import L1Optimist, Optimist
 from vbmle.core.planning import Planner
 from vbmle.core.regression import Information, Regression
 from vbmle.core.sampling import Sampler
 from vbmle.core.solver import Objective, Solver
 from vbmle.core.tabular import RewardBiasedRows
-from vbmle.core.transition_counts import Counts
 from vbmle.worlds import random_network, riverswim
 
 WORLD = random_network(4, 2, 3, seed=0)

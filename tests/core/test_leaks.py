@@ -11,14 +11,13 @@ import pytest
 from parts.climbing import Probe
 
 from vbmle import LinearMixtureMDP
-from vbmle.core.model import Model
+from vbmle.core.model import Counts, Model
 from vbmle.core.optimism import L1Optimist, Optimist
 from vbmle.core.planning import Planner
 from vbmle.core.regression import Information, Regression
 from vbmle.core.sampling import Sampler
 from vbmle.core.solver import Solver
 from vbmle.core.tabular import RewardBiasedRows
-from vbmle.core.transition_counts import Counts
 from vbmle.worlds import random_network
 
 MDP = random_network(30, 4, 10, seed=0).mdp

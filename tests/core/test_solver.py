@@ -12,9 +12,8 @@ from solving import NETWORK, again, objective, started, status
 
 from vbmle import LinearMixtureMDP, TransitionCounts
 from vbmle.core.generated import vb_statuses
-from vbmle.core.model import Model
+from vbmle.core.model import Counts, Model
 from vbmle.core.solver import STATUSES, Objective, Solver
-from vbmle.core.transition_counts import Counts
 from vbmle.estimation import maximiser
 from vbmle.worlds import hypercube, random_network, riverswim
 

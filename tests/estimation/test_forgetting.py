@@ -9,7 +9,7 @@ import pytest
 from counting_agents import COUNTING_AGENTS
 
 import vbmle
-from vbmle.estimation.forgetting import ForgettingCounts
+from vbmle.estimation.counts import ForgettingCounts
 from vbmle.testing import check_agent
 from vbmle.worlds import riverswim
 

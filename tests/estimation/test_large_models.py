@@ -11,6 +11,7 @@ from vbmle import UCLK, LinearMixtureMDP, TransitionCounts, World, maximum_likel
 from vbmle.core.planning import Planner
 from vbmle.estimation import maximiser
 from vbmle.model import interior_points
+from vbmle.model.feasible_set import MANY_FACETS
 from vbmle.planning import planner
 from vbmle.worlds import queue, riverswim, taxi
 
@@ -37,7 +38,7 @@ def many_states(domain: str, states: int = 1300, dimension: int = 4, lonely: int
 def wide() -> World:
     """A world whose P has more rows than programs look at."""
     world = many_states("polytope")
-    assert len(world.mdp.polytope.blocks[0].normals) > interior_points.MANY_FACETS
+    assert len(world.mdp.polytope.blocks[0].normals) > MANY_FACETS
     return world
 
 
@@ -65,7 +66,7 @@ def test_widths_bound_the_set_and_not_by_much(wide):
 
 def test_a_set_that_many_rows_make_empty_names_them():
     rng = np.random.default_rng(1)
-    rows = rng.normal(size=(interior_points.MANY_FACETS + 50, 3))
+    rows = rng.normal(size=(MANY_FACETS + 50, 3))
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
     offsets = np.ones(len(rows))
     rows[777], rows[21], offsets[[777, 21]] = (
@@ -80,7 +81,7 @@ def test_a_set_that_many_rows_make_empty_names_them():
 
 def test_rows_that_always_hold_tightly_are_found_among_many():
     rng = np.random.default_rng(2)
-    rows = rng.normal(size=(interior_points.MANY_FACETS + 50, 3))
+    rows = rng.normal(size=(MANY_FACETS + 50, 3))
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
     offsets = rng.uniform(0.5, 2.0, len(rows))
     rows[5], rows[9000], offsets[[5, 9000]] = [0.6, 0.8, 0.0], [-0.6, -0.8, 0.0], 0.0

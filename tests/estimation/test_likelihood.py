@@ -21,7 +21,7 @@ from problems import (
 from small_worlds import EXAMPLES
 
 from vbmle import LinearMixtureMDP, TransitionCounts, log_likelihood, maximum_likelihood, value_biased
-from vbmle.estimation.likelihood import CONVERGED
+from vbmle.estimation.maximiser import CONVERGED
 from vbmle.worlds import riverswim
 
 PROBLEMS = list(problems())

@@ -20,7 +20,7 @@ from vbmle import (
     plan,
     value_biased,
 )
-from vbmle.estimation.likelihood import CONVERGED
+from vbmle.estimation.maximiser import CONVERGED
 from vbmle.worlds import closed_loop_trap, hypercube, random_network, riverswim
 
 BIASES = [0.1, 3.0, 30.0]

@@ -10,8 +10,7 @@ import numpy as np
 from parts import lib
 from parts.generated import vb_part_probe_view, vb_part_program
 from vbmle.core.generated import vb_statuses
-from vbmle.core.library import check
-from vbmle.core.memory import Floats, Handle, Ints, floats, ints
+from vbmle.core.library import Floats, Handle, Ints, check, floats, ints
 from vbmle.core.model import Model
 from vbmle.core.solver import Objective
 

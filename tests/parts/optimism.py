@@ -8,8 +8,7 @@ import numpy as np
 
 from parts import lib
 from parts.generated import vb_part_intersection
-from vbmle.core.library import check
-from vbmle.core.memory import Floats, Ints, floats, ints
+from vbmle.core.library import Floats, Ints, check, floats, ints
 from vbmle.core.optimism import Optimist
 
 

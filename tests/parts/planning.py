@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from parts import lib
-from vbmle.core.library import check
-from vbmle.core.memory import Floats, floats
+from vbmle.core.library import Floats, check, floats
 from vbmle.core.planning import Planner
 
 

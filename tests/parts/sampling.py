@@ -8,8 +8,7 @@ import numpy as np
 
 from parts import lib
 from parts.generated import vb_part_slice
-from vbmle.core.library import check
-from vbmle.core.memory import Floats, floats
+from vbmle.core.library import Floats, check, floats
 
 
 def excess(weight: Floats, ratio: Floats, t: float, level: float) -> tuple[float, float]:

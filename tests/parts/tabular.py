@@ -7,8 +7,7 @@ from ctypes import byref, c_double
 import numpy as np
 
 from parts import lib
-from vbmle.core.library import check
-from vbmle.core.memory import Floats, floats
+from vbmle.core.library import Floats, check, floats
 
 
 def biased_pair(counts: Floats, gain: Floats, weight: float) -> Floats:

@@ -11,7 +11,7 @@ from made_up import Losses, made_up, saved
 
 import vbmle
 from vbmle import report
-from vbmle.agents.tuning import Role
+from vbmle.agents.base import Role
 from vbmle.experiments import InputError, catalogue
 from vbmle.report import write
 

@@ -10,27 +10,22 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from copy import deepcopy
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from vbmle.agents import agent_file
-from vbmle.agents.decision import Decision
-from vbmle.agents.tuning import Knob, Role
-from vbmle.common import saved_checks
-from vbmle.common.keeper import Keeper, Part
+from vbmle.common import keeper
+from vbmle.common.keeper import Keeper, Part, same
 from vbmle.common.stated import REQUIRED, Stated, settings_of
 from vbmle.common.validation import Among, Floats, Ints, index, one_of
-from vbmle.common.values import same
-from vbmle.estimation.counts import TransitionCounts
-from vbmle.estimation.forgetting import ForgettingCounts
+from vbmle.estimation.counts import ForgettingCounts, TransitionCounts
 from vbmle.model.mdp import LinearMixtureMDP
-from vbmle.model.world import World
 from vbmle.planning.planner import require_policy
 
 if TYPE_CHECKING:
     from vbmle.agents.belief import Belief
+    from vbmle.agents.decision import Decision
     from vbmle.estimation.confidence import Confidence
     from vbmle.estimation.misfit import Misfit
 
@@ -49,13 +44,25 @@ def a_theta(agent: Any, name: str, array: Floats) -> None:
 
 def a_state_or_none(agent: Any, name: str, array: Ints) -> None:
     """A state, or -1."""
-    saved_checks.require_within(name, array, -1, agent.mdp.num_states - 1)
+    keeper.require_within(name, array, -1, agent.mdp.num_states - 1)
 
 
 def _is_part(value: Any) -> bool:
     """Whether it has what a Part has; isinstance would take ten times as long, and a service asks at every save."""
     kind = type(value)
     return hasattr(kind, "snapshot") and hasattr(kind, "restore")
+
+
+Role = Literal["explorer", "greedy", "random", "oracle"]
+"""What a comparison takes an agent for: one that explores in order to learn, one that learns and does not explore, one
+that ignores what it sees, one that knows the truth. The last two are there to be measured by, not to win."""
+
+
+class Knob(NamedTuple):
+    """The setting of an agent that comparisons tune, and the values tried."""
+
+    setting: str
+    grid: tuple[float | str, ...]
 
 
 class Agent(Stated, Keeper, ABC):
@@ -278,6 +285,8 @@ class Agent(Stated, Keeper, ABC):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the agent as .npz (no pickle): after `load`, act and observe go on exactly as before."""
+        from vbmle.agents import agent_file
+
         agent_file.save(self, path)
 
     @classmethod
@@ -297,6 +306,8 @@ class Agent(Stated, Keeper, ABC):
         if isinstance(path, LinearMixtureMDP):
             raise ValueError(f"the arguments of load are swapped; it needs {cls.__name__}.load(path, mdp)")
         _require_model(f"{cls.__name__}.load", mdp)
+        from vbmle.agents import agent_file
+
         return agent_file.load(cls, path, mdp, model_changed == "recount", functions)
 
 
@@ -313,6 +324,8 @@ def _require_model(name: str, mdp: object) -> None:
     """Refuse what is not a model, in one line that says what it is."""
     if isinstance(mdp, LinearMixtureMDP):
         return
+    from vbmle.model.world import World
+
     what = "a World; its model is world.mdp" if isinstance(mdp, World) else f"of type {type(mdp).__name__}"
     raise ValueError(f"{name} needs a LinearMixtureMDP, and mdp is {what}")
 

@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike
 
 from vbmle.agents.posterior import sampler_for
 from vbmle.common import validation
+from vbmle.common.keeper import Value
 from vbmle.common.validation import Floats
-from vbmle.common.values import Value
 from vbmle.estimation.candidates import posterior
 from vbmle.estimation.counts import TransitionCounts
 

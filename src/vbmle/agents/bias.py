@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Annotated
 
+from vbmle.agents.base import Knob
 from vbmle.common.stated import AT_LEAST_0
 from vbmle.common.validation import Among
 
@@ -21,6 +22,8 @@ BIASES: dict[str, Callable[[int], float]] = {"sqrt": math.sqrt, "log": math.log1
 MEX (Liu et al. 2023, "Maximize to Explore") maximises V* minus eta times the negative log-likelihood with a fixed eta:
 VBMLE's objective with the constant bias 1 / eta.
 """
+
+BIAS_SCALE = Knob("bias_scale", (0.01, 0.03, 0.1, 0.3, 1.0, 3.0))
 
 Bias = Annotated[str, Among(BIASES)] | Callable[[int], float]
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from vbmle.estimation.candidates import CandidateSolver
 from vbmle.estimation.counts import TransitionCounts
-from vbmle.estimation.likelihood import CERTIFIED, CONVERGED, rounding_of_likelihood
-from vbmle.estimation.maximiser import Solver
+from vbmle.estimation.maximiser import CERTIFIED, CONVERGED, Solver, rounding_of_likelihood
+
+if TYPE_CHECKING:
+    from vbmle.estimation.candidates import CandidateSolver
 
 
 @dataclass(frozen=True)

@@ -21,11 +21,10 @@ from typing import Annotated
 import numpy as np
 
 from vbmle.agents import decision
-from vbmle.agents.base import require_convex
+from vbmle.agents.base import Knob, require_convex
 from vbmle.agents.decision import Decision
 from vbmle.agents.model_agent import ModelAgent
 from vbmle.agents.triggers import DrawAgain, EveryObservation, InformationGrown
-from vbmle.agents.tuning import Knob
 from vbmle.common.stated import AT_LEAST_0, Seed
 from vbmle.common.validation import Floats, Ints
 from vbmle.estimation.maximiser import Ridge, Solver, make_objective

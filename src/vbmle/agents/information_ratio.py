@@ -22,7 +22,7 @@ import numpy as np
 
 from vbmle.agents.posterior import MOST_DRAWS, Sampler, sampler_for
 from vbmle.agents.triggers import EveryStep, InformationGrown, Trigger
-from vbmle.common import saved_checks
+from vbmle.common import keeper
 from vbmle.common.files import Snapshot
 from vbmle.common.keeper import Keeper, Part, Saved, a_value, anything
 from vbmle.common.stated import AT_LEAST_1, up_to
@@ -86,7 +86,7 @@ class Score(NamedTuple):
 
 
 def _actions(draws: Any, name: str, policies: Ints) -> None:
-    saved_checks.require_within(name, policies, 0, draws.mdp.num_actions - 1)
+    keeper.require_within(name, policies, 0, draws.mdp.num_actions - 1)
 
 
 class PosteriorDraws(Keeper):

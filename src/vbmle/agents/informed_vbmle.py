@@ -60,12 +60,11 @@ from vbmle.agents.information_ratio import (
 from vbmle.agents.model_agent import ModelAgent
 from vbmle.agents.posterior import MOST_DRAWS, Thinning
 from vbmle.agents.triggers import OrTimeDoubled
-from vbmle.common import saved_checks
+from vbmle.common import keeper
 from vbmle.common.keeper import Keeper, Part, Saved
 from vbmle.common.stated import AT_LEAST_0, Check, Seed
 from vbmle.common.validation import Floats, Ints, at_most, non_negative
-from vbmle.estimation.candidates import make_solver
-from vbmle.estimation.maximiser import make_objective
+from vbmle.estimation.maximiser import make_objective, make_solver
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.planning.planner import uses_factors
 
@@ -95,7 +94,7 @@ class Proposers(Keeper):
 
 
 def _one_of_them(agent: Any, name: str, chosen: Ints) -> None:
-    saved_checks.require_within(name, chosen, 0, len(agent.multiples) - 1)
+    keeper.require_within(name, chosen, 0, len(agent.multiples) - 1)
 
 
 def _weights(name: str, values: Sequence[float]) -> list[float]:

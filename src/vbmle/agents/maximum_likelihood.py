@@ -9,12 +9,11 @@ It explores only by accident. Its estimate converges to some theta that predicts
 from __future__ import annotations
 
 from vbmle.agents import decision
+from vbmle.agents.base import Knob
 from vbmle.agents.decision import Decision
 from vbmle.agents.model_agent import ModelAgent
-from vbmle.agents.tuning import Knob
 from vbmle.common.validation import Floats, Ints
-from vbmle.estimation.candidates import make_solver
-from vbmle.estimation.maximiser import Ridge, make_objective
+from vbmle.estimation.maximiser import Ridge, make_objective, make_solver
 
 
 class MaximumLikelihood(ModelAgent):

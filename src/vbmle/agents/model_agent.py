@@ -9,14 +9,13 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from vbmle.agents import agent_file
 from vbmle.agents.base import Agent, a_state_or_none, refuse_more
 from vbmle.agents.triggers import EveryStep, Trigger
 from vbmle.common.files import Snapshot
 from vbmle.common.keeper import Saved, a_count
 from vbmle.common.validation import Ints, index
+from vbmle.estimation.counts import ForgettingCounts
 from vbmle.estimation.evidence import Evidence, Memory
-from vbmle.estimation.forgetting import ForgettingCounts
 from vbmle.model.mdp import LinearMixtureMDP
 
 
@@ -124,5 +123,7 @@ class ModelAgent(Agent, Memory):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """How `pickle` and `copy` make another: from a snapshot, for much of it is memory of the core."""
+        from vbmle.agents import agent_file
+
         own = {name: value for name, value in vars(self).items() if name not in self._made}
         return agent_file.again, (type(self), self._given, *agent_file.made_of(self), own)

@@ -24,16 +24,14 @@ from typing import Annotated, ClassVar
 import numpy as np
 
 from vbmle.agents import decision
-from vbmle.agents.base import a_policy, a_theta
+from vbmle.agents.base import Knob, a_policy, a_theta
 from vbmle.agents.decision import Decision
 from vbmle.agents.model_agent import ModelAgent
 from vbmle.agents.triggers import InformationGrown, SolveAgain
-from vbmle.agents.tuning import Knob
 from vbmle.common.keeper import Saved, within
 from vbmle.common.stated import A_SCALE, BETWEEN_0_AND_1, Seed
 from vbmle.common.validation import Floats, Ints
-from vbmle.estimation.candidates import make_solver
-from vbmle.estimation.maximiser import Ridge, make_objective
+from vbmle.estimation.maximiser import Ridge, make_objective, make_solver
 
 BISECTIONS = 4
 """Bisections of log alpha once it is known to a factor of 2."""

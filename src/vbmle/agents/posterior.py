@@ -12,7 +12,7 @@ from typing import Annotated, Protocol
 import numpy as np
 
 from vbmle.agents.tabular_models import tabular_coordinates
-from vbmle.common import saved_checks
+from vbmle.common import keeper
 from vbmle.common.files import Snapshot
 from vbmle.common.keeper import Keeper, Part
 from vbmle.common.stated import up_to
@@ -95,10 +95,10 @@ class HitAndRun:
         return self._chain.snapshot() | {"draws": np.array(self._draws)}
 
     def restore(self, snapshot: Snapshot) -> None:
-        saved_checks.require_like("", snapshot, self.snapshot())
-        saved_checks.require_within("draws", snapshot["draws"], 0, 2**62)
+        keeper.require_like("", snapshot, self.snapshot())
+        keeper.require_within("draws", snapshot["draws"], 0, 2**62)
         for name in ("y", "reference"):
-            saved_checks.require_finite(name, snapshot[name])
+            keeper.require_finite(name, snapshot[name])
             if not lies_inside(self._mdp.flat_set, snapshot[name]):
                 raise ValueError(f"{name} lies outside the feasible set")
         self._chain.restore(snapshot)

@@ -19,12 +19,11 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
-from vbmle.agents.base import a_policy, a_theta
+from vbmle.agents.base import Knob, a_policy, a_theta
 from vbmle.agents.decision import Decision
 from vbmle.agents.model_agent import ModelAgent
 from vbmle.agents.posterior import Sampler, Thinning, sampler_for
 from vbmle.agents.triggers import DrawAgain, EveryObservation, InformationGrown
-from vbmle.agents.tuning import Knob
 from vbmle.common.keeper import Saved, at_least_0
 from vbmle.common.stated import Seed
 from vbmle.common.validation import Among, Floats, Ints

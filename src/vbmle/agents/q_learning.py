@@ -21,10 +21,9 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from vbmle.agents.base import Agent, refuse_more
+from vbmle.agents.base import Agent, Knob, refuse_more
 from vbmle.agents.random_policy import draw_policy
-from vbmle.agents.tuning import Knob
-from vbmle.common import saved_checks
+from vbmle.common import keeper
 from vbmle.common.files import Snapshot
 from vbmle.common.keeper import Saved
 from vbmle.common.stated import A_PROBABILITY, YES_OR_NO, Check, Seed
@@ -47,7 +46,7 @@ def _rate_of(name: str, rate: str | float) -> str | float:
 def _values(agent: Any, name: str, Q: Floats) -> None:
     """A saved Q is no larger than a few times what a value may be, and -inf where an action is not allowed."""
     worst = np.where(agent.mdp.allowed, 2.0 / (1.0 - agent.mdp.discount), -np.inf)
-    saved_checks.require_within(name, Q, np.where(agent.mdp.allowed, -worst, -np.inf), worst)
+    keeper.require_within(name, Q, np.where(agent.mdp.allowed, -worst, -np.inf), worst)
 
 
 class QLearning(Agent, Refusal):

@@ -27,13 +27,12 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from vbmle.agents.base import a_policy
-from vbmle.agents.bias import BiasScale, BiasSchedule, Schedule
+from vbmle.agents.bias import BIAS_SCALE, BiasScale, BiasSchedule, Schedule
 from vbmle.agents.decision import Decision
 from vbmle.agents.model_agent import ModelAgent
 from vbmle.agents.tabular_models import tabular_coordinates
 from vbmle.agents.triggers import Update, VisitsDoubled
-from vbmle.agents.tuning import BIAS_SCALE
-from vbmle.common import saved_checks
+from vbmle.common import keeper
 from vbmle.common.keeper import Saved, anything, within
 from vbmle.common.validation import Floats, Ints
 from vbmle.core.tabular import RewardBiasedRows
@@ -50,9 +49,9 @@ MOST = float(np.finfo(np.float64).max)
 
 def a_table(agent: Any, name: str, p: Floats) -> None:
     """A saved p has distributions as its rows."""
-    saved_checks.require_within(name, p, 0.0, 1.0 + 1e-9)
+    keeper.require_within(name, p, 0.0, 1.0 + 1e-9)
     sums = np.add.reduceat(p, agent.mdp.transitions.indptr[:-1])
-    saved_checks.require_within(f"{name}, summed by (s, a),", sums, 1.0 - 1e-6, 1.0 + 1e-6)
+    keeper.require_within(f"{name}, summed by (s, a),", sums, 1.0 - 1e-6, 1.0 + 1e-6)
 
 
 class RBMLE(ModelAgent):

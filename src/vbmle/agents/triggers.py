@@ -20,12 +20,10 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from vbmle.common import saved_checks
+from vbmle.common import keeper
 from vbmle.common.keeper import Keeper, Part, Saved, anything
 from vbmle.common.validation import Among, Floats, Ints
-from vbmle.estimation.counts import MOST_COUNTED, TransitionCounts
-from vbmle.estimation.forgetting import ForgettingCounts
-from vbmle.estimation.information import Information
+from vbmle.estimation.counts import MOST_COUNTED, ForgettingCounts, TransitionCounts
 from vbmle.model.mdp import LinearMixtureMDP
 
 UPDATES = ("every-step", "doubling")
@@ -88,6 +86,8 @@ class InformationGrown(Trigger):
     """Due when the determinant of a block's information has grown by the factor since the last decision."""
 
     def __init__(self, mdp: LinearMixtureMDP, ridge: float, factor: float = 2.0) -> None:
+        from vbmle.estimation.information import Information
+
         self._information = Information(mdp, ridge, factor)
 
     def seen(self, transition: int) -> None:
@@ -107,7 +107,7 @@ class InformationGrown(Trigger):
 
 
 def _no_later_than_now(trigger: Any, name: str, then: Ints) -> None:
-    saved_checks.require_within(name, then, 0, trigger._counts.total)
+    keeper.require_within(name, then, 0, trigger._counts.total)
 
 
 class OrTimeDoubled(Trigger):
@@ -141,9 +141,9 @@ class OrTimeDoubled(Trigger):
 def _visits_then(trigger: Any, name: str, then: Floats) -> None:
     """What was seen then was seen by now; where old observations fade, it may weigh less now."""
     if isinstance(trigger._counts, ForgettingCounts):
-        saved_checks.require_within(name, then, 0.0, float(MOST_COUNTED))
+        keeper.require_within(name, then, 0.0, float(MOST_COUNTED))
         return
-    saved_checks.require_within(name, then, 0.0, trigger._counts.visits())
+    keeper.require_within(name, then, 0.0, trigger._counts.visits())
     if (then != np.floor(then)).any():
         raise ValueError(f"{name} holds fractions; visits are whole numbers")
 
@@ -172,7 +172,7 @@ class VisitsDoubled(Trigger):
 
 
 def _some_of_now(trigger: Any, name: str, then: Floats) -> None:
-    saved_checks.require_finite(name, then)
+    keeper.require_finite(name, then)
     if len(then) > len(trigger._current()):
         raise ValueError(f"{name} has {len(then)} entries; {len(trigger._current())} is the most")
 

@@ -24,10 +24,9 @@ from abc import abstractmethod
 from typing import Annotated, Any, ClassVar
 
 from vbmle.agents import agent_file
-from vbmle.agents.base import Agent, refuse_more, require_convex
+from vbmle.agents.base import Agent, Knob, refuse_more, require_convex
 from vbmle.agents.decision import Decision
 from vbmle.agents.triggers import EveryObservation, LogDeterminantDoubled, Trigger, Update
-from vbmle.agents.tuning import RADIUS_SCALE
 from vbmle.common.keeper import Saved, a_count
 from vbmle.common.stated import A_SCALE, ABOVE_0, BETWEEN_0_AND_1, Check
 from vbmle.common.validation import Among, Floats, Ints, positive_integer
@@ -36,6 +35,7 @@ from vbmle.estimation.evidence import Refusal, counted
 from vbmle.estimation.value_regression import Regression
 from vbmle.planning.optimistic_planner import Ellipsoid, Optimist
 
+RADIUS_SCALE = Knob("radius_scale", (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0))
 RADII = ("paper", "logdet")
 DIGITS = 10**16
 """One over the relative rounding of a double: an error of V below one over this is none."""

@@ -31,7 +31,7 @@ from vbmle.agents.base import a_policy
 from vbmle.agents.decision import Decision
 from vbmle.agents.model_agent import ModelAgent
 from vbmle.agents.triggers import VisitsDoubled
-from vbmle.agents.tuning import RADIUS_SCALE
+from vbmle.agents.uclk import RADIUS_SCALE
 from vbmle.common.keeper import Saved, a_value, anything, at_least_0
 from vbmle.common.stated import A_SCALE, Check
 from vbmle.common.validation import Floats, Ints, probability

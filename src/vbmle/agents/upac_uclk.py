@@ -24,7 +24,7 @@ import math
 import numpy as np
 
 from vbmle.agents.uclk import OptimisticAgent, paper_radius
-from vbmle.common import saved_checks
+from vbmle.common import keeper
 from vbmle.common.files import Snapshot
 from vbmle.common.validation import Floats
 from vbmle.estimation.value_regression import Regression
@@ -72,8 +72,8 @@ class Levels:
 
     def restore(self, snapshot: Snapshot) -> None:
         """Continue from a snapshot."""
-        saved_checks.require_like("", snapshot, self.snapshot(), self.grows)
-        layers = saved_checks.require_layers(snapshot, self.grows)
+        keeper.require_like("", snapshot, self.snapshot(), self.grows)
+        layers = keeper.require_layers(snapshot, self.grows)
         while len(self.regressions) < layers:
             self._open()
         for number, level in enumerate(self.regressions):

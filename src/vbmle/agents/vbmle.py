@@ -10,24 +10,22 @@ its proofs need minus), and P is the whole feasible set, not the simplex.
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 
-from vbmle.agents import decision
 from vbmle.agents.base import require_convex
-from vbmle.agents.bias import BiasScale, BiasSchedule, Schedule
-from vbmle.agents.decision import Decision
+from vbmle.agents.bias import BIAS_SCALE, BiasScale, BiasSchedule, Schedule
 from vbmle.agents.model_agent import ModelAgent
 from vbmle.agents.triggers import InformationGrown, SolveAgain
-from vbmle.agents.tuning import BIAS_SCALE
 from vbmle.common.files import Snapshot
 from vbmle.common.keeper import Saved
 from vbmle.common.stated import Seed
 from vbmle.common.validation import Among, Floats, Ints
-from vbmle.estimation.candidates import make_solver
-from vbmle.estimation.likelihood import prove
-from vbmle.estimation.maximiser import POOL, Ridge, Solver, make_objective
+from vbmle.estimation.maximiser import POOL, Ridge, Solver, make_objective, make_solver
+
+if TYPE_CHECKING:
+    from vbmle.agents.decision import Decision
 
 AGENT_SEARCHES = ("global", "certified", "few", "local")
 
@@ -100,11 +98,15 @@ class VBMLE(ModelAgent):
         objective.aim(state, bias)
         self._climb(objective)
         if self._certifies:
+            from vbmle.estimation.likelihood import prove
+
             self._bound = prove(self._solver, objective, self.counts)
         if bias == 0.0:  # no value entered the objective, so none was planned for
             self._solver.plan()
 
     def _outcome(self) -> Decision:
+        from vbmle.agents import decision
+
         bound = self._bound if self._certifies else None
         return decision.of_solver(self._solver, self.counts, "the likelihood biased by value", bound)
 
@@ -168,6 +170,8 @@ class ApproximateVBMLE(ModelAgent):
         solver.plan()
 
     def _outcome(self) -> Decision:
+        from vbmle.agents import decision
+
         return decision.of_solver(
             self._solver, self.counts, "the likelihood biased by the value of the last step"
         )

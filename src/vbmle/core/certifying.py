@@ -7,8 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from vbmle.core.generated import vb_certificate, vb_certificate_task
-from vbmle.core.library import check, lib
-from vbmle.core.memory import Floats, Ints, floats, ints
+from vbmle.core.library import Floats, Ints, check, floats, ints, lib
 from vbmle.core.model import Model
 
 

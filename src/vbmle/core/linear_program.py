@@ -6,8 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vbmle.core.generated import vb_facets
-from vbmle.core.library import check, lib
-from vbmle.core.memory import Floats, floats
+from vbmle.core.library import Floats, check, floats, lib
 
 
 def needed_facets(normals: Floats, offsets: Floats) -> NDArray[np.bool_]:

@@ -16,8 +16,7 @@ from vbmle.core.generated import (
     vb_statuses,
     vb_warm_start_view,
 )
-from vbmle.core.library import check, lib
-from vbmle.core.memory import Floats, Handle, Ints, Remembered, Stateful, floats, shown
+from vbmle.core.library import Floats, Handle, Ints, Remembered, Stateful, check, floats, lib, shown
 from vbmle.core.model import Model
 
 _plan, _l1_plan = lib.vb_optimist_plan, lib.vb_l1_optimist_plan

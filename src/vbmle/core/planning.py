@@ -8,8 +8,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vbmle.core.generated import vb_known_model, vb_known_plan, vb_planner_view
-from vbmle.core.library import REFUSED, check, lib
-from vbmle.core.memory import Floats, Handle, Ints, address, floats, ints, short_ints, shown
+from vbmle.core.library import (
+    REFUSED,
+    Floats,
+    Handle,
+    Ints,
+    address,
+    check,
+    floats,
+    ints,
+    lib,
+    short_ints,
+    shown,
+)
 from vbmle.core.model import Model
 
 MOST_SWEEPS = 10_000_000

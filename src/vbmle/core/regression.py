@@ -8,8 +8,7 @@ from ctypes import c_double
 import numpy as np
 
 from vbmle.core.generated import vb_information_view, vb_regression_view
-from vbmle.core.library import check, lib
-from vbmle.core.memory import Floats, Handle, Ints, Remembered, Stateful, floats, ints, shown
+from vbmle.core.library import Floats, Handle, Ints, Remembered, Stateful, check, floats, ints, lib, shown
 from vbmle.core.model import Model
 
 LOG_TWO = math.log(2.0)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from vbmle.core.generated import vb_sampler_view
-from vbmle.core.library import check, lib
-from vbmle.core.memory import Floats, Handle, Remembered, Stateful, floats, shown
+from vbmle.core.library import Floats, Handle, Remembered, Stateful, check, floats, lib, shown
 from vbmle.core.model import Model
 
 

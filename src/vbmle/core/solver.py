@@ -9,10 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vbmle.core.generated import vb_objective, vb_solver_view, vb_starts, vb_statuses
-from vbmle.core.library import REFUSED, check, lib
-from vbmle.core.memory import Floats, Handle, Ints, Stateful, floats, ints, shown
-from vbmle.core.model import Model
-from vbmle.core.transition_counts import Counts
+from vbmle.core.library import REFUSED, Floats, Handle, Ints, Stateful, check, floats, ints, lib, shown
+from vbmle.core.model import Counts, Model
 
 _climb, _follow, _look = lib.vb_solver_climb, lib.vb_solver_follow, lib.vb_solver_look
 

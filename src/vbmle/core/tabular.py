@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from vbmle.core.generated import vb_rows_result, vb_rows_task, vb_rows_view
-from vbmle.core.library import check, lib
-from vbmle.core.memory import Floats, Handle, Ints, floats, shown
+from vbmle.core.library import Floats, Handle, Ints, check, floats, lib, shown
 from vbmle.core.model import Model
 
 

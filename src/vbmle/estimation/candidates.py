@@ -16,12 +16,11 @@ from functools import cached_property
 
 import numpy as np
 
-from vbmle.common import saved_checks
+from vbmle.common import keeper
 from vbmle.common.files import Snapshot
 from vbmle.common.validation import Floats, Ints
 from vbmle.core.solver import Objective
 from vbmle.estimation.counts import TransitionCounts
-from vbmle.estimation.maximiser import Solver
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.planning.planner import plan
 
@@ -104,16 +103,11 @@ class CandidateSolver:
 
     def restore(self, snapshot: Snapshot) -> None:
         """Continue from a snapshot."""
-        saved_checks.require_like("", snapshot, self.snapshot())
-        saved_checks.require_within("place", snapshot["place"], 0, self.mdp.dimension - 1)
+        keeper.require_like("", snapshot, self.snapshot())
+        keeper.require_within("place", snapshot["place"], 0, self.mdp.dimension - 1)
         self._stand(int(snapshot["place"]))
         self.objective = float(snapshot["objective"])
         self.plan()
-
-
-def make_solver(mdp: LinearMixtureMDP, places: int = 1, seed: int = 0) -> Solver | CandidateSolver:
-    """The maximiser that fits the model."""
-    return CandidateSolver(mdp) if mdp.domain == "vertices" else Solver(mdp, places, seed)
 
 
 def posterior(counts: TransitionCounts, prior: Floats | None = None) -> Floats:

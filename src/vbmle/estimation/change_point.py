@@ -18,18 +18,13 @@ models well, and tables with a parameter for every transition badly: there the t
 from __future__ import annotations
 
 from collections import deque
-from typing import Annotated
 
 import numpy as np
 
 from vbmle.common.files import Snapshot
-from vbmle.common.validation import Among, Floats, Ints
+from vbmle.common.validation import Floats, Ints
 from vbmle.estimation.counts import TransitionCounts
 from vbmle.model.mdp import LinearMixtureMDP
-
-RESTARTS = ("on-alarm",)
-Restart = Annotated[str, Among(RESTARTS)] | None
-"""When an agent forgets everything and starts over: "on-alarm" of the test here, or None for never."""
 
 FALSE_ALARM = 0.05
 """The probability of an alarm, ever, while one theta governs all steps."""

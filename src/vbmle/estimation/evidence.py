@@ -2,7 +2,7 @@
 
     on_impossible   what no feasible theta allows is refused or skipped, or its pair (s, a) is widened
                     (`vbmle.model.widening`)
-    forget          old observations weigh less, or nothing (`vbmle.estimation.forgetting`): for a mix that drifts
+    forget          old observations weigh less, or nothing (`vbmle.estimation.counts`): for a mix that drifts
     restart         all before a change of theta is forgotten when a test finds one (`vbmle.estimation.change_point`):
                     for a mix that jumps
 
@@ -14,19 +14,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from vbmle.common.files import Snapshot
 from vbmle.common.stated import AmongOwn, Check
-from vbmle.common.validation import Ints
-from vbmle.estimation.change_point import ChangePoint, Restart
-from vbmle.estimation.counts import ImpossibleTransition, TransitionCounts
-from vbmle.estimation.forgetting import Forget, ForgettingCounts, read_forget
+from vbmle.common.validation import Among, Ints
+from vbmle.estimation.counts import (
+    Forget,
+    ForgettingCounts,
+    ImpossibleTransition,
+    TransitionCounts,
+    read_forget,
+)
 from vbmle.model.mdp import LinearMixtureMDP
-from vbmle.model.widening import widened
+
+if TYPE_CHECKING:
+    from vbmle.estimation.change_point import ChangePoint
+
+Restart = Annotated[str, Among(("on-alarm",))] | None
+"""When an agent forgets everything and starts over: "on-alarm" of the test for changes, or None for never."""
 
 Told = Callable[[bool, Ints], None]
 """Is told what was counted, by index, and first whether the model or the counts are others than before."""
@@ -99,7 +108,12 @@ class Evidence:
     def _on(self, mdp: LinearMixtureMDP) -> None:
         """Begin anew on a model."""
         self.mdp, self.counts = mdp, self._fresh(mdp)
-        self.watch = ChangePoint(mdp) if self._watches else None
+        self.watch = self._new_watch() if self._watches else None
+
+    def _new_watch(self) -> ChangePoint:
+        from vbmle.estimation.change_point import ChangePoint
+
+        return ChangePoint(self.mdp)
 
     def _fresh(self, mdp: LinearMixtureMDP) -> TransitionCounts:
         return TransitionCounts(mdp) if self._forget is None else ForgettingCounts(mdp, self._forget)
@@ -149,6 +163,8 @@ class Evidence:
 
         Returns what was counted, by its new indices.
         """
+        from vbmle.model.widening import widened
+
         counts, watch = self.counts, self.watch
         self.wide = sorted({*self.wide, *pairs})
         self._on(widened(self.given, self.wide))

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from vbmle.common import saved_checks
+from vbmle.common import keeper
 from vbmle.common.files import Snapshot
 from vbmle.core import regression as core
 from vbmle.model.mdp import LinearMixtureMDP
@@ -40,13 +40,13 @@ class Information:
 
     def restore(self, snapshot: Snapshot) -> None:
         """Continue from a snapshot."""
-        saved_checks.require_like("", snapshot, self.snapshot())
+        keeper.require_like("", snapshot, self.snapshot())
         begin = 0
         for size in self._sizes.tolist():
             block = snapshot["inverse"][begin : begin + size * size].reshape(size, size)
-            saved_checks.require_symmetric("inverse", block)
+            keeper.require_symmetric("inverse", block)
             if size and np.linalg.eigvalsh(block)[0] <= 0.0:
                 raise ValueError("inverse is not positive definite")
             begin += size * size
-        saved_checks.require_within("growth", snapshot["growth"], 0.0, np.finfo(np.float64).max)
+        keeper.require_within("growth", snapshot["growth"], 0.0, np.finfo(np.float64).max)
         self._core.restore(snapshot)

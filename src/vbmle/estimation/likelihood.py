@@ -15,20 +15,21 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from vbmle.common import validation
+from vbmle.common.keeper import Value
 from vbmle.common.validation import Floats, Ints
-from vbmle.common.values import Value
 from vbmle.core.solver import Objective
-from vbmle.estimation.candidates import TIED_OBJECTIVE, CandidateSolver, make_solver
+from vbmle.estimation.candidates import TIED_OBJECTIVE, CandidateSolver
 from vbmle.estimation.counts import TransitionCounts
-from vbmle.estimation.maximiser import POOL, Solver, make_objective
-from vbmle.model import feasible_set
+from vbmle.estimation.maximiser import (
+    CERTIFIED,
+    CONVERGED,
+    POOL,
+    Solver,
+    make_objective,
+    make_solver,
+    rounding_of_likelihood,
+)
 from vbmle.model.mdp import LinearMixtureMDP
-
-CONVERGED = 1e-7
-"""The relative KKT residual up to which an estimate counts as converged."""
-
-CERTIFIED = 1e-6
-"""The relative gap at which the work on a certificate ends."""
 
 SEARCHES = ("global", "local")
 
@@ -247,17 +248,6 @@ def prove(solver: Solver | CandidateSolver, objective: Objective, counts: Transi
     if better is not None:
         solver.add(objective, better)
     return max(bound, solver.objective) + rounding_of_likelihood(counts, solver.theta)
-
-
-def rounding_of_likelihood(counts: TransitionCounts, theta: Floats) -> float:
-    """What rounding may add to the log-likelihood where large weights cancel in probabilities."""
-    if not feasible_set.cancels(theta):
-        return 0.0
-    possible, seen = counts.mdp.transitions, counts.observed
-    each = feasible_set.rounding_of(possible.phi[seen], theta)
-    p = possible.probabilities(theta)[seen]
-    lost = np.where(p > each, each / np.maximum(p - each, 1e-300), np.inf)
-    return float(counts.values[seen] @ lost)
 
 
 def _estimate(

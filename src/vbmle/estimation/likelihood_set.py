@@ -35,9 +35,9 @@ from numpy.typing import ArrayLike
 
 from vbmle.common.validation import Floats, Ints, fraction
 from vbmle.core.solver import Objective
-from vbmle.estimation.candidates import CandidateSolver, make_solver
+from vbmle.estimation.candidates import CandidateSolver
 from vbmle.estimation.counts import TransitionCounts
-from vbmle.estimation.maximiser import Solver, make_objective
+from vbmle.estimation.maximiser import Solver, make_objective, make_solver
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.planning.optimistic_planner import Ellipsoid
 

@@ -18,20 +18,23 @@ incumbent stays; at first that is the one found first in the seed's order.
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 
-from vbmle.common import saved_checks
+from vbmle.common import keeper
 from vbmle.common.files import Snapshot
 from vbmle.common.stated import AT_LEAST_0
 from vbmle.common.validation import Floats, Ints
 from vbmle.core import solver as core
 from vbmle.core.solver import Objective
 from vbmle.estimation.counts import TransitionCounts
-from vbmle.estimation.starts import Starts
+from vbmle.model import feasible_set
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.planning.planner import require_policy, uses_factors
+
+if TYPE_CHECKING:
+    from vbmle.estimation.candidates import CandidateSolver
 
 Ridge = Annotated[
     float,
@@ -40,8 +43,24 @@ Ridge = Annotated[
     "scarce.",
 ]
 
+CONVERGED = 1e-7
+"""The relative KKT residual up to which an estimate counts as converged."""
+
+CERTIFIED = 1e-6
+"""The relative gap at which the work on a certificate ends."""
+
+
 POOL = 8
 """How many local maxima a global search keeps."""
+
+
+def make_solver(mdp: LinearMixtureMDP, places: int = 1, seed: int = 0) -> Solver | CandidateSolver:
+    """The maximiser that fits the model."""
+    if mdp.domain != "vertices":
+        return Solver(mdp, places, seed)
+    from vbmle.estimation.candidates import CandidateSolver
+
+    return CandidateSolver(mdp)
 
 
 def make_objective(
@@ -53,6 +72,17 @@ def make_objective(
 ) -> Objective:
     """The objective as the core sees it."""
     return Objective(counts.core, ridge, bias, state, linear)
+
+
+def rounding_of_likelihood(counts: TransitionCounts, theta: Floats) -> float:
+    """What rounding may add to the log-likelihood where large weights cancel in probabilities."""
+    if not feasible_set.cancels(theta):
+        return 0.0
+    possible, seen = counts.mdp.transitions, counts.observed
+    each = feasible_set.rounding_of(possible.phi[seen], theta)
+    p = possible.probabilities(theta)[seen]
+    lost = np.where(p > each, each / np.maximum(p - each, 1e-300), np.inf)
+    return float(counts.values[seen] @ lost)
 
 
 class Solver:
@@ -127,6 +157,8 @@ class Solver:
     def _prepare(self) -> None:
         """Make the starts of a search, once."""
         if not self._has_starts:
+            from vbmle.estimation.starts import Starts
+
             starts = Starts(self.mdp, self._seed)
             self._core.set_starts(starts.fixed, starts.best, starts.pairs)
             self._has_starts = True
@@ -137,7 +169,7 @@ class Solver:
 
     def restore(self, snapshot: Snapshot) -> None:
         """Continue from a snapshot."""
-        saved_checks.require_like("", snapshot, self.snapshot())
+        keeper.require_like("", snapshot, self.snapshot())
         self._check(snapshot)
         try:
             self._core.restore(snapshot)
@@ -151,19 +183,19 @@ class Solver:
     def _check(self, snapshot: Snapshot) -> None:
         """Refuse what is out of range; the core checks what only it can tell."""
         places, flat = len(snapshot["y"]) - 1, self.mdp.flat_set
-        saved_checks.require_within("place", snapshot["place"], [1, 0], [places, 2**62])
-        saved_checks.require_within("policy", snapshot["policy"], 0, self.mdp.num_actions - 1)
-        saved_checks.require_within("num_active", snapshot["num_active"], 0, np.diff(flat.free_begin))
+        keeper.require_within("place", snapshot["place"], [1, 0], [places, 2**62])
+        keeper.require_within("policy", snapshot["policy"], 0, self.mdp.num_actions - 1)
+        keeper.require_within("num_active", snapshot["num_active"], 0, np.diff(flat.free_begin))
         most = max(1, int(np.diff(flat.facet_begin).max(initial=1)))
-        saved_checks.require_within("active", snapshot["active"], 0, most - 1)
-        saved_checks.require_within("status", snapshot["status"], 0, len(core.STATUSES) - 1)
-        saved_checks.require_within("iterations", snapshot["iterations"], 0, 2**31 - 1)
+        keeper.require_within("active", snapshot["active"], 0, most - 1)
+        keeper.require_within("status", snapshot["status"], 0, len(core.STATUSES) - 1)
+        keeper.require_within("iterations", snapshot["iterations"], 0, 2**31 - 1)
         for name in ("evaluated", "factored"):
-            saved_checks.require_within(name, snapshot[name], 0, 1)
+            keeper.require_within(name, snapshot[name], 0, 1)
         for name in ("y", "theta", "V", "factors"):
-            saved_checks.require_finite(name, snapshot[name])
+            keeper.require_finite(name, snapshot[name])
         size = int(snapshot["place"][0])
         for row in snapshot["policy"][:size]:
             require_policy(self.mdp, row)
         worst = 2.0 / (1.0 - self.mdp.discount)
-        saved_checks.require_within("V", snapshot["V"][:size], -worst, worst)
+        keeper.require_within("V", snapshot["V"][:size], -worst, worst)

@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from vbmle.common import saved_checks
+from vbmle.common import keeper
 from vbmle.common.files import Snapshot
 from vbmle.core import regression as core
 from vbmle.model.mdp import LinearMixtureMDP
@@ -41,18 +41,18 @@ class Regression:
 
     def restore(self, snapshot: Snapshot) -> None:
         """Continue from a snapshot."""
-        saved_checks.require_like("", snapshot, self.snapshot())
-        saved_checks.require_finite("b", snapshot["b"])
+        keeper.require_like("", snapshot, self.snapshot())
+        keeper.require_finite("b", snapshot["b"])
         first, begin, log_det = 0, 0, 0.0
         for size in self._sizes.tolist():
             sigma, inverse = (
                 snapshot[name][begin : begin + size * size].reshape(size, size)
                 for name in ("sigma", "inverse")
             )
-            log_det += saved_checks.require_inverse("sigma", sigma, inverse) - size * math.log(self._ridge)
+            log_det += keeper.require_inverse("sigma", sigma, inverse) - size * math.log(self._ridge)
             # By Cauchy and Schwarz, with targets up to V^2 and weights up to d: |b_i|^2 <= Sigma_ii sum w V^4.
             most = self._most * np.sqrt(np.diag(sigma))
-            saved_checks.require_within("b", snapshot["b"][first : first + size], -most, most)
+            keeper.require_within("b", snapshot["b"][first : first + size], -most, most)
             first, begin = first + size, begin + size * size
         if not abs(float(snapshot["log_det"]) - log_det) <= 1e-6 * (1.0 + abs(log_det)):
             raise ValueError(f"log_det is {float(snapshot['log_det'])!r}; sigma has {log_det!r}")

@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vbmle.common.archive import arrays_in
-from vbmle.common.files import npz_of
+from vbmle.common.files import arrays_in, npz_of
 from vbmle.simulation import History, Moment
 
 if TYPE_CHECKING:

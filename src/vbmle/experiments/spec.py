@@ -17,7 +17,7 @@ from typing import Any, Literal
 import msgspec
 import numpy as np
 
-from vbmle.agents.tuning import Role
+from vbmle.agents.base import Role
 from vbmle.common import validation
 from vbmle.common.settings import nearest, settings_of
 from vbmle.common.validation import Ints
@@ -36,7 +36,7 @@ class Choice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     settings: dict[str, Any] = {}
     own: Own | msgspec.UnsetType = msgspec.UNSET
     role: Role | msgspec.UnsetType = msgspec.UNSET
-    """What comparisons take an agent for, where that is not what its class says (`vbmle.agents.tuning.Role`)."""
+    """What comparisons take an agent for, where that is not what its class says (`vbmle.agents.base.Role`)."""
 
     def python(self, home: str) -> str:
         """How Python calls its maker; `home` is where ours are."""

@@ -37,7 +37,7 @@ from typing import Any, get_args
 
 import msgspec
 
-from vbmle.agents.tuning import Role
+from vbmle.agents.base import Role
 from vbmle.common.settings import fit, nearest
 from vbmle.experiments import InputError, catalogue, own_parts, playing
 from vbmle.experiments.spec import Choice, Experiment, Recording

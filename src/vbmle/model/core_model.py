@@ -8,10 +8,8 @@ import numpy as np
 from scipy import sparse
 
 from vbmle.common.validation import Floats, Ints
-from vbmle.core import linear_program
 from vbmle.core.model import Model
-from vbmle.model.feasible_set import Block, Polytope
-from vbmle.model.interior_points import MANY_FACETS, bounds_on_widths
+from vbmle.model.feasible_set import MANY_FACETS, Block, Polytope
 
 if TYPE_CHECKING:
     from vbmle.model.mdp import LinearMixtureMDP
@@ -130,6 +128,8 @@ def _joined(arrays: list[Floats]) -> Floats:
 def _prune(block: Block) -> Block:
     if block.is_simplex or block.dimension == 0 or block.normals.size > PRUNE_LIMIT:
         return block
+    from vbmle.core import linear_program
+
     keep = linear_program.needed_facets(block.normals, block.offsets)
     normals: Floats = np.ascontiguousarray(block.normals[keep])
     return Block(block.coordinates, block.center, block.basis, normals, block.offsets[keep])
@@ -142,5 +142,9 @@ def _diameter(block: Block) -> float:
     if block.is_simplex:
         return float(np.sqrt(2.0))
     if len(block.normals) > MANY_FACETS:
+        from vbmle.model.interior_points import bounds_on_widths
+
         return float(np.linalg.norm(bounds_on_widths(block.normals, block.offsets)))
+    from vbmle.core import linear_program
+
     return float(np.linalg.norm(linear_program.widths(block.normals, block.offsets)))

@@ -26,8 +26,11 @@ import numpy as np
 from scipy import sparse
 
 from vbmle.common.validation import Bools, Floats, Ints
-from vbmle.model.interior_points import FLAT, MANY_FACETS, RANK_TOLERANCE, move_inside
 from vbmle.model.transitions import Transitions, row_norms
+
+RANK_TOLERANCE = 1e-10  # relative: singular values below count as zero
+FLAT = 1e-9  # P is called flat in a direction in which it is thinner than this
+MANY_FACETS = 20_000  # above so many facets programs see a working set of them
 
 SIMPLICES = ("simplex", "vertices")
 """Domains in which weights are at least 0 and sum to 1."""
@@ -276,6 +279,8 @@ def _general(c: Constraints, cols: Ints, mine: Bools | slice, mine_pairs: Bools 
         equal, target = np.vstack([equal, np.ones((1, len(cols)))]), np.append(target, 1.0)
     pairs = np.arange(c.sums.shape[0])[mine_pairs]
     center, basis = _solve_equalities(c, equal, target, pairs)
+    from vbmle.model.interior_points import move_inside
+
     return Block(cols, *move_inside(center, _identifiable(phi, basis), phi, lower, label))
 
 

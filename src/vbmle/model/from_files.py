@@ -26,8 +26,7 @@ import numpy as np
 from scipy import sparse
 
 from vbmle.common import validation
-from vbmle.common.archive import read_arrays
-from vbmle.common.files import UNREADABLE
+from vbmle.common.files import UNREADABLE, read_arrays
 from vbmle.common.validation import Among, Floats, Ints
 from vbmle.model import frames
 from vbmle.model.base_models import ROUNDED_SUM

@@ -14,11 +14,9 @@ from collections.abc import Callable
 import numpy as np
 
 from vbmle.common.validation import Bools, Floats, Ints
+from vbmle.model.feasible_set import FLAT, MANY_FACETS, RANK_TOLERANCE
 from vbmle.model.transitions import row_norms
 
-RANK_TOLERANCE = 1e-10  # relative: singular values below count as zero
-FLAT = 1e-9  # P is called flat in a direction in which it is thinner than this
-MANY_FACETS = 20_000  # above so many facets programs see a working set of them
 FACETS_AT_ONCE = 500  # how many facets that an answer breaks join the working set at a time
 NEARLY_TIGHT = 1e-6  # of many facets, those with more slack are not tight
 FARTHEST = 1e6  # along an axis, no working set reaches further

@@ -27,8 +27,7 @@ from vbmle.common.validation import Bools, Floats, Ints
 from vbmle.core.model import Model
 from vbmle.model import core_model, feasible_set, naming, transitions
 from vbmle.model.core_model import FlatSet
-from vbmle.model.feasible_set import Constraints
-from vbmle.model.interior_points import FLAT
+from vbmle.model.feasible_set import FLAT, Constraints
 from vbmle.model.naming import Names
 from vbmle.model.transitions import Transitions
 

@@ -20,7 +20,7 @@ from scipy import sparse
 
 from vbmle.common import validation
 from vbmle.common.files import UNREADABLE, field, load_npz, pack, unpack
-from vbmle.common.saved_checks import require_within
+from vbmle.common.keeper import require_within
 from vbmle.common.validation import Bools, Floats
 from vbmle.model import naming
 from vbmle.model.feasible_set import Constraints

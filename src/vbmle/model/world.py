@@ -12,7 +12,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import ArrayLike
 
-from vbmle.common import validation, values
+from vbmle.common import keeper, validation
 from vbmle.common.validation import Floats, Ints
 from vbmle.model.mdp import LinearMixtureMDP
 
@@ -88,7 +88,7 @@ class World:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, World) or type(self) is not type(other):
             return NotImplemented
-        return self.mdp == other.mdp and values.same(self.theta, other.theta)
+        return self.mdp == other.mdp and keeper.same(self.theta, other.theta)
 
     def __hash__(self) -> int:
         return hash(self.mdp)
@@ -153,7 +153,7 @@ class DriftingWorld(World):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, DriftingWorld):
             return NotImplemented
-        return self.mdp == other.mdp and values.same(
+        return self.mdp == other.mdp and keeper.same(
             [self.changes, *self.thetas], [other.changes, *other.thetas]
         )
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vbmle.common import saved_checks
+from vbmle.common import keeper
 from vbmle.common.files import Snapshot
 from vbmle.common.validation import Floats, Ints
 from vbmle.core import optimism as core
@@ -83,8 +83,8 @@ class Optimist:
 
     def restore(self, snapshot: Snapshot) -> None:
         """Continue from a snapshot."""
-        saved_checks.require_like("", snapshot, self.snapshot(), self.grows)
-        self._check(snapshot, saved_checks.require_layers(snapshot, self.grows))
+        keeper.require_like("", snapshot, self.snapshot(), self.grows)
+        self._check(snapshot, keeper.require_layers(snapshot, self.grows))
         self._core.restore(snapshot)
 
     def _check(self, snapshot: Snapshot, layers: int) -> None:
@@ -92,24 +92,24 @@ class Optimist:
         block = mdp.block_of_pair
         free, facets = np.diff(flat.free_begin)[block], np.diff(flat.facet_begin)[block]
         count = snapshot["warm.num_active"]
-        saved_checks.require_within("warm.num_active", count, 0, free)
+        keeper.require_within("warm.num_active", count, 0, free)
         used = np.arange(snapshot["warm.active"].shape[2]) < count[..., None]
         active = np.where(used, snapshot["warm.active"], 0)
-        saved_checks.require_within("warm.active", active, 0, np.maximum(facets - 1, 0)[:, None])
-        saved_checks.require_within("warm.s", snapshot["warm.s"], 0.0, np.inf)
-        saved_checks.require_within("tight", snapshot["tight"], 0, layers - 1)
-        saved_checks.require_within("policy", snapshot["policy"], 0, mdp.num_actions - 1)
+        keeper.require_within("warm.active", active, 0, np.maximum(facets - 1, 0)[:, None])
+        keeper.require_within("warm.s", snapshot["warm.s"], 0.0, np.inf)
+        keeper.require_within("tight", snapshot["tight"], 0, layers - 1)
+        keeper.require_within("policy", snapshot["policy"], 0, mdp.num_actions - 1)
         for name in ("warm.y", "chosen", "theta"):
-            saved_checks.require_finite(name, snapshot[name])
+            keeper.require_finite(name, snapshot[name])
         worst = 2.0 / (1.0 - mdp.discount)
-        saved_checks.require_within("V", snapshot["V"], -worst, worst)
+        keeper.require_within("V", snapshot["V"], -worst, worst)
         mdp.require_feasible(snapshot["theta"], 1e-6)
         bounds = snapshot["ended"][[core.ENDED.index(name) for name in ("error_bound", "gap")]]
-        saved_checks.require_within("ended", bounds, 0.0, np.inf)
+        keeper.require_within("ended", bounds, 0.0, np.inf)
         whole = snapshot["ended"][[core.ENDED.index(name) for name in ("rounds", "status", "inner", "empty")]]
         if not (np.isfinite(whole).all() and (whole == np.floor(whole)).all()):
             raise ValueError("ended holds fractions; rounds and statuses are whole numbers")
-        saved_checks.require_within("ended", whole, 0, [2.0**53, core.LAST_STATUS, core.LAST_STATUS, 1])
+        keeper.require_within("ended", whole, 0, [2.0**53, core.LAST_STATUS, core.LAST_STATUS, 1])
 
 
 class BestSuccessors:

@@ -19,10 +19,10 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from vbmle.common import validation
+from vbmle.common.keeper import Value
 from vbmle.common.validation import Floats, Ints
-from vbmle.common.values import Value
 from vbmle.core import planning as core
-from vbmle.core.constants import TUNING
+from vbmle.core.library import TUNING
 from vbmle.core.model import Purpose
 from vbmle.core.planning import Planner
 from vbmle.model import feasible_set

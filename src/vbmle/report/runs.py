@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from vbmle.agents.tuning import Role
+from vbmle.agents.base import Role
 from vbmle.common.validation import Floats, Ints
 from vbmle.experiments import records as kept
 from vbmle.experiments.records import Record, Results

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from vbmle.agents.tuning import Knob
+from vbmle.agents.base import Knob
 from vbmle.common.settings import settings_of
 from vbmle.experiments import catalogue
 from vbmle.experiments.spec import Choice, Experiment
