@@ -10,10 +10,11 @@ from scipy import sparse
 from small_worlds import EXAMPLES
 
 from vbmle import simulation
+from vbmle.agents.maximum_likelihood import MaximumLikelihood
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.model.world import World
 from vbmle.planning import planner
-from vbmle.simulation import simulate
+from vbmle.simulation import History, Step, simulate
 from vbmle.worlds import hypercube, riverswim
 
 EXACT = 1e-10
@@ -338,3 +339,129 @@ def test_a_policy_that_is_none_is_refused(policy: list[float]):
 def test_bad_arguments_are_refused_by_name(settings: dict[str, Any], facts: tuple[str, ...]):
     with refused(*facts):
         simulate(scripted(riverswim().mdp), riverswim(), **settings)
+
+
+def long_queue(step: Step) -> float:
+    return float(step.state > 2)
+
+
+@pytest.mark.parametrize("name", sorted(EXAMPLES))
+def test_metrics_are_called_with_what_happened(name: str):
+    world, seen = EXAMPLES[name], list[Step]()
+
+    def earned_now(step: Step) -> float:
+        seen.append(step)
+        return step.reward
+
+    agent = scripted(world.mdp)
+    history = simulate(agent, world, 40, metrics={"money": earned_now, "far": long_queue})
+    assert [step.t for step in seen] == list(range(1, 41))
+    for column in ("state", "action", "next_state", "regret"):
+        kept = getattr(history, column if column == "regret" else f"{column}s")
+        np.testing.assert_array_equal([getattr(step, column) for step in seen], kept)
+    np.testing.assert_array_equal(history.metrics["money"], simulation.earned(world, history))
+    np.testing.assert_array_equal(history.metrics["far"], history.states > 2)
+    assert all(step.agent is agent and step.world is world for step in seen)
+
+
+@pytest.mark.parametrize("metric", [lambda step: "much", lambda step: None])
+def test_a_metric_that_is_no_number_is_refused_by_name(metric: Any):
+    world = riverswim(6)
+    with refused("'length'", "number"):
+        simulate(scripted(world.mdp), world, 4, metrics={"length": metric})
+
+
+def test_a_run_ends_with_the_step_that_meets_the_condition():
+    world, told = riverswim(6), list[int]()
+    whole = simulate(scripted(world.mdp), world, 40)
+    agent = scripted(world.mdp)
+    history = simulate(agent, world, 40, stop=lambda step: step.regret > 3.0, progress=told.append)
+    assert len(history.states) == int(np.argmax(whole.regret > 3.0)) + 1 == told[-1]
+    np.testing.assert_array_equal(history.regret, whole.regret[: told[-1]])
+    longer = simulate(agent, world, 40, after=history)
+    np.testing.assert_array_equal(longer.regret, whole.regret)
+
+
+@pytest.mark.parametrize("kind", [KeyboardInterrupt, ZeroDivisionError])
+@pytest.mark.parametrize("where", ["act", "observe"])
+def test_what_ends_a_run_leaves_the_steps_before_it(kind: type[BaseException], where: str):
+    world = riverswim(6)
+    whole = simulate(scripted(world.mdp), world, 40, metrics={"far": long_queue})
+
+    class Breaks(Scripted):
+        def act(self, state: int) -> int:
+            if where == "act" and self.steps == 17:
+                raise kind
+            return super().act(state)
+
+        def observe(self, state: int, action: int, next_state: int) -> None:
+            if where == "observe" and self.steps == 17:
+                raise kind
+            super().observe(state, action, next_state)
+
+    agent = Breaks(scripted(world.mdp).policies)
+    with pytest.raises(kind) as caught:
+        simulate(agent, world, 40, metrics={"far": long_queue}, record=["distance"])
+    history = History.of(caught.value)
+    assert len(history.states) == 17
+    for name in ("states", "actions", "next_states", "regret"):
+        np.testing.assert_array_equal(getattr(history, name), getattr(whole, name)[:17])
+    np.testing.assert_array_equal(history.metrics["far"], whole.metrics["far"][:17])
+    assert history.distance is not None
+    assert len(history.distance) == 17
+    longer = simulate(scripted(world.mdp), world, 25, after=history, metrics={"far": long_queue})
+    assert len(longer.metrics["far"]) == 25
+
+
+def test_an_exception_of_something_else_has_no_history():
+    with pytest.raises(ValueError, match="no run of simulate was ended by this KeyError"):
+        History.of(KeyError("state"))
+
+
+def test_steps_that_go_on_keep_the_same():
+    world = riverswim(6)
+    short = simulate(scripted(world.mdp), world, 4)
+    with refused("after", "'far'"):
+        simulate(scripted(world.mdp), world, 8, after=short, metrics={"far": long_queue})
+    with refused("after", "'distance'"):
+        simulate(scripted(world.mdp), world, 8, after=short, record=["distance"])
+
+
+def test_a_history_is_a_frame_with_names():
+    models = {"calm": [[[0.9, 0.1]], [[0.5, 0.5]]], "busy": [[[0.2, 0.8]], [[0.1, 0.9]]]}
+    mdp = LinearMixtureMDP.from_models(
+        models,
+        [[-3.0], [12.0]],
+        0.9,
+        normalise_reward=True,
+        state_names=["empty", "full"],
+        action_names=["wait"],
+    )
+    world = World(mdp, [0.5, 0.5])
+    history = simulate(
+        MaximumLikelihood(mdp), world, 30, record=["thetas", "trouble"], metrics={"far": long_queue}
+    )
+    frame = history.to_frame()
+    own = ["trouble", "theta_calm", "theta_busy", "far"]
+    assert frame.columns == ["step", "state", "action", "next_state", "reward", "regret", "seconds", *own]
+    assert frame["step"].to_list() == list(range(1, 31))
+    named = np.array(["empty", "full"])
+    assert frame["state"].to_list() == named[history.states].tolist()
+    assert frame["next_state"].to_list() == named[history.next_states].tolist()
+    assert set(frame["action"]) == {"wait"}
+    np.testing.assert_allclose(frame["reward"], np.array([-3.0, 12.0])[history.states], atol=EXACT)
+    assert history.thetas is not None
+    np.testing.assert_array_equal(frame["theta_busy"], history.thetas[:, 1])
+
+
+def test_a_history_without_names_has_numbers_in_its_frame():
+    world = riverswim(6)
+    history = simulate(scripted(world.mdp), world, 30)
+    np.testing.assert_array_equal(history.to_frame()["state"], history.states)
+
+
+def test_a_metric_may_not_have_the_name_of_a_column():
+    world = riverswim(6)
+    for name in ("reward", "regret", "states", "mle_error"):
+        with refused("metrics", repr(name)):
+            simulate(scripted(world.mdp), world, 4, metrics={name: long_queue})

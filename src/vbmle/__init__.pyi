@@ -47,6 +47,7 @@ from vbmle.planning.planner import plan_known as plan_known
 from vbmle.planning.planner import value_iteration as value_iteration
 from vbmle.serve.client import Client as Client
 from vbmle.simulation import History as History
+from vbmle.simulation import Step as Step
 from vbmle.simulation import earned as earned
 from vbmle.simulation import simulate as simulate
 from vbmle.theory.hardness import Hardness as Hardness

@@ -12,20 +12,24 @@ same seed in the same world are paired, and a longer run begins like a shorter o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
 from functools import lru_cache
 from time import perf_counter
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
-from vbmle.common import validation
+from vbmle.common import extras, validation
 from vbmle.common.keeper import Value
 from vbmle.common.validation import Floats, Ints
 from vbmle.model.mdp import LinearMixtureMDP
+from vbmle.model.naming import Names
 from vbmle.model.world import World
 from vbmle.planning import planner
+
+if TYPE_CHECKING:
+    import polars
 
 REPORT_EVERY = 50
 """Steps between two calls of `progress`."""
@@ -34,6 +38,9 @@ INT64 = np.dtype(np.int64)
 
 RECORDABLE = ("thetas", "distance", "trouble")
 """What `simulate` keeps only when it is asked to."""
+
+PATH = ("states", "actions", "next_states", "regret", "seconds")
+"""What it keeps of every step."""
 
 CACHED_VALUES = 2_000_000
 """Numbers kept of the policies met before: up to 4096 policies, fewer in large worlds."""
@@ -58,6 +65,52 @@ class Player(Protocol):
     def act(self, state: int, /) -> int: ...
 
     def observe(self, state: int, action: int, next_state: int, /) -> None: ...
+
+
+class Step(NamedTuple):
+    """What happened in a step: what metrics of your own and conditions to stop are called with.
+
+    Attributes
+    ----------
+    t : int
+        The number of the step, from 1.
+    state : int
+        Where it began.
+    action : int
+        What was done.
+    next_state : int
+        What followed.
+    reward : float
+        What was earned, in your units.
+    regret : float
+        Cumulative, after this step.
+    agent : Player
+        The agent, which has observed the step.
+    world : World
+        The world as it was in this step.
+
+    Examples
+    --------
+    >>> import vbmle
+    >>> world = vbmle.worlds.riverswim(length=6)
+    >>> def at_the_end(step: vbmle.Step) -> float:
+    ...     return step.next_state == 5
+    >>> history = vbmle.simulate(vbmle.VBMLE(world.mdp), world, 50, metrics={"at the end": at_the_end})
+    >>> history.metrics["at the end"].shape
+    (50,)
+    """
+
+    t: int
+    state: int
+    action: int
+    next_state: int
+    reward: float
+    regret: float
+    agent: Player
+    world: World
+
+
+Metric = Callable[[Step], float]
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,10 +138,12 @@ class History(Value):
         For an agent with one theta for each (s, a), the mean of their distances, if recorded.
     trouble : (T,) array, or None
         1 in steps whose decision was in trouble (see `vbmle.agents.decision`), else 0, if recorded.
+    metrics : dict of (T,) arrays
+        Metrics of your own, by name.
     world : World, or None
-        Where it happened, for `vbmle.theory.trace`.
-    begun : int
-        How many steps came before: 0, unless this goes on from another history.
+        Where it happened.
+    before : Moment, or None
+        Where the run stood before the first of these steps; None at its beginning.
 
     Examples
     --------
@@ -108,13 +163,51 @@ class History(Value):
     distance: Floats | None = None
     distance_mean: Floats | None = None
     trouble: Floats | None = None
+    metrics: Mapping[str, Floats] = field(default_factory=dict)
     world: World | None = None
-    begun: int = 0
+    before: Moment | None = None
 
     @property
-    def end(self) -> Moment:
-        """Where the run stands after its last step, for `simulate(..., after=...)`."""
+    def begun(self) -> int:
+        """How many steps came before the first of these."""
+        return self.before.step if self.before else 0
+
+    @property
+    def end(self) -> Moment | None:
+        """Where the run stands after its last step; None where it has not begun."""
+        if not len(self.states):
+            return self.before
         return Moment(self.begun + len(self.states), int(self.next_states[-1]), float(self.regret[-1]))
+
+    def to_frame(self) -> polars.DataFrame:
+        """A polars frame with a row for each step; states and actions by name where they have names.
+
+        Columns: step (from 1), state, action, next_state, reward, regret, seconds, and what else was recorded; theta
+        has a column for each weight, and so has each metric of your own.
+        """
+        names = self.world.mdp.names if self.world else Names()
+        thetas = [] if self.thetas is None else self.thetas.T
+        weights = names.models or range(len(thetas))
+        columns = {
+            "step": np.arange(self.begun + 1, self.begun + 1 + len(self.states)),
+            "state": names.of_states(self.states),
+            "action": names.of_actions(self.actions),
+            "next_state": names.of_states(self.next_states),
+            "reward": earned(self.world, self) if self.world else None,
+            **{name: getattr(self, name) for name in ("regret", "seconds", "trouble")},
+            **{name: getattr(self, name) for name in ("distance", "distance_mean")},
+            **{f"theta_{name}": weight for name, weight in zip(weights, thetas, strict=True)},
+            **self.metrics,
+        }
+        return extras.frame(columns)
+
+    @staticmethod
+    def of(error: BaseException) -> History:
+        """What a run had done when this exception, or Ctrl-C, ended it."""
+        found = vars(error).get("history")
+        if not isinstance(found, History):
+            raise ValueError(f"no run of simulate was ended by this {type(error).__name__}")
+        return found
 
 
 def simulate(
@@ -124,9 +217,14 @@ def simulate(
     seed: int = 0,
     record: Collection[str] = (),
     progress: Callable[[int], Any] | None = None,
-    after: Moment | None = None,
+    after: History | None = None,
+    metrics: Mapping[str, Metric] | None = None,
+    stop: Callable[[Step], bool] | None = None,
 ) -> History:
     """Let the agent act in the world for `horizon` steps and return what happened.
+
+    An exception, or Ctrl-C, ends the run and is raised as it came; the steps that were complete by then are
+    `vbmle.History.of(error)`, in a notebook `vbmle.History.of(sys.last_value)`.
 
     Parameters
     ----------
@@ -142,9 +240,13 @@ def simulate(
         What else is kept of each step.
     progress : function, optional
         Called with the number of finished steps, every 50 steps and at the end.
-    after : Moment, optional
-        The `end` of a history that this one continues, with the agent as it was then, the same world and the same seed.
-        What is returned are the steps from there to `horizon`, as if the run had never stopped.
+    after : History, optional
+        The history that this one continues, with the agent as it was then, the same world, seed, record and metrics.
+        What is returned has all steps up to `horizon`, as if the run had never stopped.
+    metrics : dict of functions, optional
+        Metrics of your own by name: each is called with the `Step` after every step, and returns a number.
+    stop : function, optional
+        Called with the `Step` after every step; the run ends with the first for which it returns True.
 
     Raises
     ------
@@ -155,55 +257,163 @@ def simulate(
     --------
     >>> import vbmle
     >>> world = vbmle.worlds.riverswim(length=6)
-    >>> history = vbmle.simulate(vbmle.VBMLE(world.mdp), world, horizon=20)
+    >>> agent = vbmle.VBMLE(world.mdp)
+    >>> history = vbmle.simulate(agent, world, horizon=20)
+    >>> history = vbmle.simulate(agent, world, horizon=50, after=history)
     >>> history.regret.shape
-    (20,)
+    (50,)
     """
     _require_kinds(agent, world)
     horizon = validation.positive_integer("horizon", horizon)
-    begun = after.step if after else 0
+    begun = after.begun + len(after.states) if after else 0
     if begun >= horizon:
         raise ValueError(f"horizon is {horizon}; it needs more than the {begun} steps that have been taken")
-    here = world.at(begun)
-    keep = _recorders(agent, lambda: here.theta, record)
-    uniforms = _uniforms(seed, horizon + 1)
-    loss = _loss(here)
-    losses_in = {id(here): loss}
-    states, actions, next_states = np.empty((3, horizon - begun), dtype=np.int64)
-    losses, seconds = np.empty(horizon - begun), np.empty(horizon - begun)
-    kept: dict[str, list[Any]] = {name: [] for name in keep}
-    state = after.state if after else world.first_state(uniforms[0])
-    masked = not world.mdp.allowed.all()
-    for t in range(begun, horizon):
-        now = world.at(t)
-        if here is not now:
-            here = now
-            loss = losses_in[id(here)] = losses_in.get(id(here)) or _loss(here)
-        start = perf_counter()
-        action = agent.act(state)
-        acted = perf_counter()
-        action = _require_action(agent, action, t, world.mdp.num_actions)
-        if masked and not world.mdp.allowed[state, action]:
-            where = world.mdp.names.pair(state, action)
-            raise ValueError(
-                f"{type(agent).__name__} takes an action that is not allowed, {where}, in step {t + 1}"
-            )
-        at = t - begun
-        losses[at] = loss(_key(agent))[state]
-        next_state = here.next_state(state, action, uniforms[t + 1])
-        for name, value in keep.items():
-            kept[name].append(value())
-        resumed = perf_counter()
-        agent.observe(state, action, next_state)
-        seconds[at] = perf_counter() - resumed + acted - start
-        states[at], actions[at], next_states[at] = state, action, next_state
-        state = next_state
-        if progress and ((t + 1) % REPORT_EVERY == 0 or t + 1 == horizon):
-            progress(t + 1)
-    extra = {name: np.array(values, dtype=np.float64) for name, values in kept.items()}
-    # summed in the order of the steps, wherever the run was interrupted
-    regret = np.cumsum([after.regret, *losses])[1:] if after else np.cumsum(losses)
-    return History(states, actions, next_states, regret, seconds, **extra, world=world, begun=begun)
+    run = _Run(agent, world, horizon, after, record, metrics or {})
+    try:
+        run.play(_uniforms(seed, horizon + 1), stop, progress)
+    except BaseException as error:
+        vars(error)["history"] = run.history()
+        error.add_note(f"the {run.done} complete steps before it are vbmle.History.of(error)")
+        raise
+    return run.history()
+
+
+class _Run:
+    """A run, and what it has kept so far."""
+
+    def __init__(
+        self,
+        agent: Player,
+        world: World,
+        horizon: int,
+        after: History | None,
+        record: Collection[str],
+        metrics: Mapping[str, Metric],
+    ) -> None:
+        self.agent, self.world, self.after = agent, world, after
+        self.before = after.end if after else None
+        self.begun = self.before.step if self.before else 0
+        self.done = self.begun
+        """The number of steps that are complete."""
+        self.here = world.at(self.begun)
+        self._losses = {id(self.here): _loss(self.here)}
+        self._keep = _recorders(agent, lambda: self.here.theta, record)
+        self._metrics = _checked(metrics)
+        self.path = np.empty((3, horizon - self.begun), dtype=np.int64)
+        self.regret, self.seconds = np.empty((2, horizon - self.begun))
+        self.kept: dict[str, list[Any]] = {name: [] for name in self._keep}
+        self.measured: dict[str, list[float]] = {name: [] for name in self._metrics}
+        if after:
+            _require_same_kept(after, self.kept, self.measured)
+
+    def play(
+        self,
+        uniforms: list[float],
+        stop: Callable[[Step], bool] | None,
+        progress: Callable[[int], Any] | None,
+    ) -> None:
+        agent, world, begun = self.agent, self.world, self.begun
+        horizon = begun + len(self.regret)
+        state = self.before.state if self.before else world.first_state(uniforms[0])
+        regret = self.before.regret if self.before else 0.0
+        loss, worth = self._losses[id(self.here)], _worth(world) if self._metrics or stop else None
+        masked = not world.mdp.allowed.all()
+        for t in range(begun, horizon):
+            if self.here is not (now := world.at(t)):
+                self.here = now
+                loss = self._losses[id(now)] = self._losses.get(id(now)) or _loss(now)
+            start = perf_counter()
+            action = agent.act(state)
+            acted = perf_counter()
+            action = _require_action(agent, action, t, world.mdp.num_actions)
+            if masked:
+                _require_allowed(agent, world, state, action, t)
+            at = t - begun
+            regret += loss(_key(agent))[state]
+            next_state = self.here.next_state(state, action, uniforms[t + 1])
+            for name, value in self._keep.items():
+                self.kept[name].append(value())
+            resumed = perf_counter()
+            agent.observe(state, action, next_state)
+            self.seconds[at] = perf_counter() - resumed + acted - start
+            self.path[:, at] = state, action, next_state
+            self.regret[at] = regret
+            ended = False
+            if worth is not None:
+                earned_now = worth(state, action, next_state)
+                step = Step(t + 1, state, action, next_state, earned_now, regret, agent, self.here)
+                for name, metric in self._metrics.items():
+                    self.measured[name].append(_number(name, metric(step)))
+                ended = stop is not None and bool(stop(step))
+            state, self.done = next_state, t + 1
+            if progress and (self.done % REPORT_EVERY == 0 or self.done == horizon or ended):
+                progress(self.done)
+            if ended:
+                return
+
+    def history(self) -> History:
+        """The steps that are complete, with those that came before."""
+        new = self.done - self.begun
+        columns: dict[str, Any] = dict(zip(PATH, (*self.path, self.regret, self.seconds), strict=True))
+        columns = {name: array[:new].copy() for name, array in columns.items()}
+        columns |= {name: np.array(rows[:new], dtype=np.float64) for name, rows in self.kept.items()}
+        measured = {name: np.array(rows[:new], dtype=np.float64) for name, rows in self.measured.items()}
+        if self.after:
+            columns = {name: _joined(getattr(self.after, name), new) for name, new in columns.items()}
+            measured = {name: _joined(self.after.metrics[name], new) for name, new in measured.items()}
+        before = self.after.before if self.after else None
+        return History(**columns, metrics=measured, world=self.world, before=before)
+
+
+def _joined(old: Floats, new: Floats) -> Floats:
+    return np.concatenate([old, new]) if len(old) else new
+
+
+def _checked(metrics: Mapping[str, Metric]) -> dict[str, Metric]:
+    """Metrics by name, refused where one is no function or has the name of something else that is kept."""
+    taken = {*PATH, *RECORDABLE, *TAKEN}
+    for name, metric in metrics.items():
+        if not isinstance(name, str) or name in taken:
+            raise ValueError(f"metrics has the name {name!r}; it needs a text other than {sorted(taken)}")
+        if not callable(metric):
+            raise ValueError(f"metrics has {metric!r} under {name!r}; it needs a function of a vbmle.Step")
+    return dict(metrics)
+
+
+TAKEN = ("distance_mean", "mle_error", "step", "state", "action", "next_state", "reward")
+"""Names of columns beside those of a history."""
+
+
+def _require_same_kept(after: History, kept: Collection[str], measured: Collection[str]) -> None:
+    """Refuse to go on where the steps before have not kept the same."""
+    missing = [name for name in kept if getattr(after, name) is None]
+    missing += [name for name in measured if name not in after.metrics]
+    if missing:
+        raise ValueError(
+            f"after has no {missing[0]!r}; its steps need the same record and metrics as the new ones"
+        )
+
+
+def _require_allowed(agent: Player, world: World, state: int, action: int, t: int) -> None:
+    if not world.mdp.allowed[state, action]:
+        where = world.mdp.names.pair(state, action)
+        raise ValueError(
+            f"{type(agent).__name__} takes an action that is not allowed, {where}, in step {t + 1}"
+        )
+
+
+def _worth(world: World) -> Callable[[int, int, int], float]:
+    """The reward of a transition, in the user's units."""
+    find, values = world.mdp.transitions.find, rewards(world.mdp)
+    return lambda state, action, next_state: float(values[find(state, action, next_state)])
+
+
+def _number(name: str, value: Any) -> float:
+    """What a metric returned."""
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise ValueError(f"the metric {name!r} returns {value!r}; it needs a number") from None
 
 
 def _require_kinds(agent: Any, world: Any) -> None:

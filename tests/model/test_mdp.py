@@ -220,3 +220,38 @@ def test_later_changes_by_the_caller_do_not_reach_the_model():
     theta[:] = 0.0
     assert mdp.fingerprint() == before
     np.testing.assert_array_equal(world.theta, [0.2, 0.3, 0.5])
+
+
+def test_the_reward_is_what_was_given():
+    """In the user's units, in the form that was given, whether it was mapped or not."""
+    rng = np.random.default_rng(5)
+    models = [stochastic(seed, 3, 2, 3) for seed in (1, 2)]
+    allowed = np.array([[True, True], [True, False], [True, True]])
+    euros = rng.uniform(-40.0, 90.0, (3, 2))
+    mdp = LinearMixtureMDP.from_models(models, euros, 0.9, normalise_reward=True, allowed=allowed)
+    np.testing.assert_allclose(mdp.reward, np.where(allowed, euros, np.nan), rtol=1e-12)
+    by_next = rng.uniform(-40.0, 90.0, (3, 2, 3))
+    mdp = LinearMixtureMDP.from_models(models, by_next, 0.9, normalise_reward=True, allowed=allowed)
+    np.testing.assert_allclose(mdp.reward, np.where(allowed[:, :, None], by_next, np.nan), rtol=1e-12)
+    flat = [sparse.csr_array(model.reshape(6, 3)) for model in models]
+    mdp = LinearMixtureMDP.from_models(flat, by_next, 0.9, normalise_reward=True)
+    assert sparse.issparse(mdp.reward)
+    np.testing.assert_allclose(dense(mdp.reward, mdp), by_next, rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", sorted(EXAMPLES))
+def test_every_example_has_its_reward(name: str):
+    mdp = EXAMPLES[name].mdp
+    table = mdp.reward.toarray() if sparse.issparse(mdp.reward) else np.asarray(mdp.reward)
+    if table.size == mdp.num_states * mdp.num_actions:
+        given = table.ravel()
+        known = mdp.pair_reward
+    else:
+        given = table.reshape(mdp.num_states * mdp.num_actions, -1)[
+            mdp.transitions.pair_of, mdp.transitions.successor
+        ]
+        known = mdp.transition_reward
+    counted = np.isfinite(given)
+    np.testing.assert_allclose(
+        (given - mdp.reward_offset)[counted] / mdp.reward_scale, known[counted], atol=1e-12
+    )

@@ -58,3 +58,32 @@ def test_the_confidence_interval_is_in_euros_too():
     vbmle.simulate(agent, vbmle.World(mdp, THETA), 300)
     low, high = agent.confidence().interval(1)
     assert low <= vbmle.plan(mdp, THETA).value[1] <= high
+
+
+def test_a_plan_is_a_frame_in_euros_by_name():
+    allowed = np.array([[True, True], [True, False], [True, True]])
+    names = {"state_names": ["a", "b", "c"], "action_names": ["stay", "go"]}
+    mdp = from_models(MODELS, EUROS, 0.9, normalise_reward=True, allowed=allowed, **names)
+    found = vbmle.plan(mdp, THETA)
+    frame = found.to_frame()
+    pairs = list(zip(frame["state"], frame["action"], strict=True))
+    assert pairs == [("a", "stay"), ("a", "go"), ("b", "stay"), ("c", "stay"), ("c", "go")]
+    best = frame.filter("best")
+    np.testing.assert_array_equal(best["value"], found.value)
+    np.testing.assert_allclose(best["action_value"], discounted(found.policy), atol=1e-8)
+    assert best["action"].to_list() == [("stay", "go")[a] for a in found.policy]
+
+
+def test_the_plan_of_a_model_without_names_is_a_frame_of_numbers():
+    found = vbmle.plan_known(MODELS[0], EUROS, 0.9)
+    frame = found.to_frame()
+    assert frame["state"].to_list() == [0, 0, 1, 1, 2, 2]
+    np.testing.assert_array_equal(frame["action_value"], found.Q.ravel())
+
+
+def test_counts_are_a_frame_of_what_was_seen():
+    names = {"state_names": ["a", "b", "c"], "action_names": ["stay", "go"]}
+    counts = vbmle.TransitionCounts(from_models(MODELS, EUROS, 0.9, normalise_reward=True, **names))
+    for transition in ((2, 0, 1), (0, 1, 2), (2, 0, 1)):
+        counts.add(*transition)
+    assert counts.to_frame().rows() == [("a", "go", "c", 1.0), ("c", "stay", "b", 2.0)]

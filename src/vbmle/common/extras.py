@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from functools import cache
 from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import polars
 
 UNIX = () if sys.platform == "win32" else ("uvloop",)
 """What there is for Unix alone."""
@@ -31,3 +36,11 @@ def require(extra: str) -> None:
             raise MissingExtra(
                 f'this needs the package {package}: pip install "vbmle[{extra}]"', name=package
             )
+
+
+def frame(columns: Mapping[str, Any]) -> polars.DataFrame:
+    """Columns of equal length as a polars frame; a column that is None is left out."""
+    require("tables")
+    import polars
+
+    return polars.DataFrame({name: values for name, values in columns.items() if values is not None})

@@ -12,16 +12,19 @@ counts as none.
 from __future__ import annotations
 
 from collections import deque
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from vbmle.common import keeper, validation
+from vbmle.common import extras, keeper, validation
 from vbmle.common.files import Snapshot
 from vbmle.common.validation import Floats, Ints, positive, positive_integer
 from vbmle.core.model import BAD_STATE, Counts
 from vbmle.model.mdp import LinearMixtureMDP
+
+if TYPE_CHECKING:
+    import polars
 
 MOST_COUNTED = 2**62
 """The core keeps all counts together below this."""
@@ -81,6 +84,22 @@ class TransitionCounts:
         """n(s, a) of one pair s * A + a."""
         begin = self.mdp.transitions.indptr
         return float(self.values[begin[pair] : begin[pair + 1]].sum())
+
+    def to_frame(self) -> polars.DataFrame:
+        """A polars frame with a row for each transition that was seen, ordered by state, action and next state.
+
+        Columns: state, action and next_state, by name where they have names, and count.
+        """
+        seen, names = np.sort(self.observed), self.mdp.names
+        states, actions = np.divmod(self.mdp.transitions.pair_of[seen], self.mdp.num_actions)
+        return extras.frame(
+            {
+                "state": names.of_states(states),
+                "action": names.of_actions(actions),
+                "next_state": names.of_states(self.mdp.transitions.successor[seen]),
+                "count": self.values[seen],
+            }
+        )
 
     def skip(self, states: ArrayLike, actions: ArrayLike, next_states: ArrayLike) -> None:
         """Note impossible transitions without counting them."""

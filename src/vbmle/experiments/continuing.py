@@ -10,7 +10,7 @@ Everything in this file decides numbers, so it is part of the resume key (`vbmle
 from __future__ import annotations
 
 import tempfile
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,6 +29,9 @@ MOST_BYTES = 1 << 20
 """Of one trial: with more to keep, a longer run begins from the beginning."""
 
 PATH = ("states", "actions", "next_states")
+
+METRIC = "metric."
+"""What the name of a metric is kept under begins with."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,18 +58,21 @@ class Rest:
             path.write_bytes(self.agent)
             return type(fresh).load(path, mdp)
 
-    def then(self, history: History) -> History:
-        """The steps since the last row that is kept, with those that came now."""
-        both: dict[str, Any] = {
-            name: np.append(array, getattr(history, name)) for name, array in self.tail.items()
-        }
-        return replace(history, **both, begun=self.since)
+    @property
+    def history(self) -> History:
+        """The steps since the last row that is kept, for `simulate(..., after=...)`."""
+        columns: dict[str, Any] = {name: array for name, array in self.tail.items() if METRIC not in name}
+        metrics = {name.partition(METRIC)[2]: array for name, array in self.tail.items() if METRIC in name}
+        # of the moment before them only the step is known, and only that is asked for unless there are none
+        return History(**columns, metrics=metrics, before=self.moment._replace(step=self.since))
 
 
 def paths(rest: Rest | None, history: History) -> NDArray[Any]:
     """States, actions and next states from the first step on."""
-    new = np.stack([getattr(history, name) for name in PATH])
-    return new if rest is None or rest.path is None else np.concatenate([rest.path, new], axis=1)
+    played = np.stack([getattr(history, name) for name in PATH])
+    if rest is None or rest.path is None:
+        return played
+    return np.concatenate([rest.path, played[:, rest.moment.step - history.begun :]], axis=1)
 
 
 def packed(trial: Trial, player: Any, history: History, path: NDArray[Any] | None) -> bytes | None:
@@ -76,9 +82,10 @@ def packed(trial: Trial, player: Any, history: History, path: NDArray[Any] | Non
         return None
     since = trial.record.shared(trial.horizon) - history.begun
     named = {field.name: getattr(history, field.name) for field in fields(history)}
+    named |= {f"{METRIC}{name}": array for name, array in history.metrics.items()}
     tail = {name: array[since:] for name, array in named.items() if isinstance(array, np.ndarray)}
     arrays = {f"tail.{name}": array for name, array in tail.items()}
-    arrays |= {"agent": np.frombuffer(agent, np.uint8), "moment": np.array([*history.end], dtype=np.float64)}
+    arrays |= {"agent": np.frombuffer(agent, np.uint8), "moment": np.array(history.end, dtype=np.float64)}
     if path is not None:
         arrays["path"] = path.astype(np.min_scalar_type(path.max()))
     content = npz_of(arrays)

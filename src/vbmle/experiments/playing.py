@@ -79,10 +79,9 @@ def play(trial: Trial, state: bytes | None = None) -> Played:
         warnings.filterwarnings(
             "ignore", f".*{EMPTY_SET}", RuntimeWarning
         )  # the column `trouble` counts them
-        after = None if rest is None else rest.moment
+        after = None if rest is None else rest.history
         history = simulate(player, world, trial.horizon, seed=trial.chance, record=extra, after=after)
     path = continuing.paths(rest, history) if trial.record.mle_error else None
-    history = history if rest is None else rest.then(history)
     steps = trial.steps[trial.steps > history.begun]
     columns = measures.columns(history, steps - history.begun)
     if path is not None:

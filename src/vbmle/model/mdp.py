@@ -135,6 +135,7 @@ class LinearMixtureMDP:
         self.allowed, self.names = allowed, names
         self.constraints = constraints
         self.transitions: Transitions = possible
+        """The possible transitions: of each its pair (s, a), its successor and its features."""
         self.num_states, self.num_actions = possible.num_states, possible.num_actions
         self.dimension = possible.dimension
         self.discount = validation.fraction("discount", discount)
@@ -326,6 +327,20 @@ class LinearMixtureMDP:
     def contains(self, theta: ArrayLike, tol: float = 1e-9) -> bool:
         """Whether theta lies in the feasible set, up to tol on scaled rows."""
         return self.constraints.violation(self.require_theta(theta))[0] <= tol
+
+    @property
+    def reward(self) -> Matrix:
+        """The known reward as you gave it, in your units: (S, A), NaN where an action is not allowed.
+
+        (S, A, S) where it depends on the next state, 0 for transitions that cannot happen; sparse (S*A, S) for a model
+        built from sparse parts.
+        """
+        if not len(self.transition_reward):
+            table = self.pair_reward * self.reward_scale + self.reward_offset
+            return np.where(self.allowed, table.reshape(self.num_states, self.num_actions), np.nan)
+        values = self.transition_reward * self.reward_scale + self.reward_offset
+        values = np.where(self.allowed.ravel()[self.transitions.pair_of], values, np.nan)
+        return self.transitions.csr(values) if self.is_sparse else self.transitions.dense(values)
 
     def require_theta(self, theta: ArrayLike) -> Floats:
         """theta as a float array of the right shape, without NaN or infinity; feasible or not."""

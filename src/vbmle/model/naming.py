@@ -32,6 +32,14 @@ class Names:
         """An action for messages."""
         return self.actions[number] if self.actions else str(number)
 
+    def of_states(self, numbers: Ints) -> list[str] | Ints:
+        """States as a column: names, or numbers where they have none."""
+        return [self.states[number] for number in numbers.tolist()] if self.states else numbers
+
+    def of_actions(self, numbers: Ints) -> list[str] | Ints:
+        """Actions as a column."""
+        return [self.actions[number] for number in numbers.tolist()] if self.actions else numbers
+
     def pair(self, state: int, action: int) -> str:
         """(s, a) for messages."""
         return f"(s={self.state(state)}, a={self.action(action)})"

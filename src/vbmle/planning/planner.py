@@ -12,13 +12,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import inf
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from vbmle.common import validation
+from vbmle.common import extras, validation
 from vbmle.common.keeper import Value
 from vbmle.common.validation import Floats, Ints
 from vbmle.core import planning as core
@@ -27,6 +27,10 @@ from vbmle.core.model import Purpose
 from vbmle.core.planning import Planner
 from vbmle.model import feasible_set
 from vbmle.model.mdp import LinearMixtureMDP
+from vbmle.model.naming import Names
+
+if TYPE_CHECKING:
+    import polars
 
 DENSE_STATES = int(TUNING["factors_most_states"].value)
 """Up to this many states policies are evaluated by dense factors."""
@@ -88,6 +92,25 @@ class Plan(Value):
     def value_error(self) -> float:
         """The error bound in the units of your reward."""
         return self.error_bound * (1.0 if self.mdp is None else self.mdp.reward_scale)
+
+    def to_frame(self) -> polars.DataFrame:
+        """A polars frame with a row for each state and action that is allowed there, by name where they have names.
+
+        Columns: state, action, value (of the state) and action_value, in your units, and best, where the policy takes
+        that action.
+        """
+        states, actions = (numbers.ravel() for numbers in np.indices(self.Q.shape))
+        may = np.ones(self.Q.shape, dtype=bool) if self.mdp is None else self.mdp.allowed
+        names, kept = Names() if self.mdp is None else self.mdp.names, may.ravel()
+        return extras.frame(
+            {
+                "state": names.of_states(states[kept]),
+                "action": names.of_actions(actions[kept]),
+                "value": self.value[states[kept]],
+                "action_value": self.action_value.ravel()[kept],
+                "best": (actions == self.policy[states])[kept],
+            }
+        )
 
 
 def plan(mdp: LinearMixtureMDP, theta: ArrayLike, tolerance: float = 1e-8, method: str = "auto") -> Plan:
