@@ -12,7 +12,7 @@ same seed in the same world are paired, and a longer run begins like a shorter o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from time import perf_counter
@@ -186,7 +186,7 @@ class History(Value):
         has a column for each weight, and so has each metric of your own.
         """
         names = self.world.mdp.names if self.world else Names()
-        thetas = [] if self.thetas is None else self.thetas.T
+        thetas: Sequence[Floats] = [] if self.thetas is None else list(self.thetas.T)
         weights = names.models or range(len(thetas))
         columns = {
             "step": np.arange(self.begun + 1, self.begun + 1 + len(self.states)),

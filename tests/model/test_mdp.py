@@ -242,7 +242,8 @@ def test_the_reward_is_what_was_given():
 @pytest.mark.parametrize("name", sorted(EXAMPLES))
 def test_every_example_has_its_reward(name: str):
     mdp = EXAMPLES[name].mdp
-    table = mdp.reward.toarray() if sparse.issparse(mdp.reward) else np.asarray(mdp.reward)
+    reward: Any = mdp.reward
+    table = reward.toarray() if sparse.issparse(reward) else np.asarray(reward)
     if table.size == mdp.num_states * mdp.num_actions:
         given = table.ravel()
         known = mdp.pair_reward

@@ -1,5 +1,7 @@
 """Values in the units of the reward that was given."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -62,7 +64,7 @@ def test_the_confidence_interval_is_in_euros_too():
 
 def test_a_plan_is_a_frame_in_euros_by_name():
     allowed = np.array([[True, True], [True, False], [True, True]])
-    names = {"state_names": ["a", "b", "c"], "action_names": ["stay", "go"]}
+    names: dict[str, Any] = {"state_names": ["a", "b", "c"], "action_names": ["stay", "go"]}
     mdp = from_models(MODELS, EUROS, 0.9, normalise_reward=True, allowed=allowed, **names)
     found = vbmle.plan(mdp, THETA)
     frame = found.to_frame()
@@ -82,7 +84,7 @@ def test_the_plan_of_a_model_without_names_is_a_frame_of_numbers():
 
 
 def test_counts_are_a_frame_of_what_was_seen():
-    names = {"state_names": ["a", "b", "c"], "action_names": ["stay", "go"]}
+    names: dict[str, Any] = {"state_names": ["a", "b", "c"], "action_names": ["stay", "go"]}
     counts = vbmle.TransitionCounts(from_models(MODELS, EUROS, 0.9, normalise_reward=True, **names))
     for transition in ((2, 0, 1), (0, 1, 2), (2, 0, 1)):
         counts.add(*transition)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from vbmle.common import extras, keeper, validation
+from vbmle.common import keeper, validation
 from vbmle.common.files import Snapshot
 from vbmle.common.validation import Floats, Ints, positive, positive_integer
 from vbmle.core.model import BAD_STATE, Counts
@@ -90,6 +90,8 @@ class TransitionCounts:
 
         Columns: state, action and next_state, by name where they have names, and count.
         """
+        from vbmle.common import extras
+
         seen, names = np.sort(self.observed), self.mdp.names
         states, actions = np.divmod(self.mdp.transitions.pair_of[seen], self.mdp.num_actions)
         return extras.frame(

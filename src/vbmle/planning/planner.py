@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from vbmle.common import extras, validation
+from vbmle.common import validation
 from vbmle.common.keeper import Value
 from vbmle.common.validation import Floats, Ints
 from vbmle.core import planning as core
@@ -99,6 +99,8 @@ class Plan(Value):
         Columns: state, action, value (of the state) and action_value, in your units, and best, where the policy takes
         that action.
         """
+        from vbmle.common import extras
+
         states, actions = (numbers.ravel() for numbers in np.indices(self.Q.shape))
         may = np.ones(self.Q.shape, dtype=bool) if self.mdp is None else self.mdp.allowed
         names, kept = Names() if self.mdp is None else self.mdp.names, may.ravel()
