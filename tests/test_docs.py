@@ -92,12 +92,20 @@ def test_formulas_can_be_read(page: Path, hooks):
     assert "\n$$\n" not in shown
 
 
-@pytest.mark.parametrize("page", sorted(DOCS.rglob("*.md")), ids=lambda page: page.name)
-def test_examples_run_as_they_stand(page: Path, tmp_path: Path):
-    blocks = re.findall(r"^```python\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE)
-    command = [sys.executable, "-c", "\n".join(blocks)]
+PAGES = [*sorted(DOCS.rglob("*.md")), DOCS.parent / "README.md", DOCS.parent / "CONTRIBUTING.md"]
+EXAMPLE = re.compile(r"^```python\n(.*?)^```\n(?:\n```\n(.*?)^```)?", re.DOTALL | re.MULTILINE)
+"""A block of code, and the block of output that follows it, if one does."""
+END = "-- end of the example --"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_examples_run_as_they_stand_and_print_what_the_page_shows(page: Path, tmp_path: Path):
+    blocks = EXAMPLE.findall(page.read_text())
+    command = [sys.executable, "-c", "\n".join(f"{code}\nprint({END!r})" for code, _ in blocks)]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=900)
     assert done.returncode == 0, done.stderr
+    for (_, shown), printed in zip(blocks, done.stdout.split(END), strict=False):
+        assert not shown or printed.strip() == shown.strip()
 
 
 def is_there(dotted: str) -> bool:
@@ -114,9 +122,6 @@ def is_there(dotted: str) -> bool:
             found = getattr(found, part)
         return True
     return False
-
-
-PAGES = [*sorted(DOCS.rglob("*.md")), DOCS.parent / "README.md", DOCS.parent / "CONTRIBUTING.md"]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -203,6 +203,39 @@ def test_X_falls_on_average_and_the_printed_sign_does_not(traces):
     assert printed[:, -1].mean() - printed[:, 0].mean() > 4.0 * standard_error(printed[:, -1] - printed[:, 0])
 
 
+def test_the_step_that_the_proof_of_theorem_2_skips_holds_in_random_worlds():
+    """From (93) to (94): the sum stays below a quarter of the 2/(1-gamma) allowed; the page says .15 of 150 worlds."""
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        states, discount = int(rng.integers(2, 6)), (0.7, 0.9, 0.95)[seed % 3]
+        models = [rng.dirichlet(np.full(states, 0.5), size=(states, 2)) for _ in range(3)]
+        mdp = vbmle.LinearMixtureMDP.from_models(models, rng.random((states, 2)), discount)
+        world, policies = vbmle.World(mdp, rng.dirichlet(np.ones(3))), list[np.ndarray]()
+        history = vbmle.simulate(Watched(vbmle.VBMLE(mdp), policies), world, 100, seed=seed, record="thetas")
+        assert history.thetas is not None
+        best = np.array([vbmle.plan(mdp, theta).V for theta in history.thetas])
+        worth = np.array([vbmle.evaluate(mdp, world.theta, policy) for policy in policies])
+        t, after = np.arange(99), history.states[1:]
+        terms = best[t, after] - best[t + 1, after] + worth[t + 1, after] - worth[t, after]
+        assert np.abs(terms).max() > 0.0  # theta and the policy do change
+        assert np.cumsum(terms).max() <= 0.25 * 2.0 / (1.0 - discount)
+
+
+class Watched:
+    """An agent whose policies are kept."""
+
+    def __init__(self, agent: vbmle.VBMLE, policies: list[np.ndarray]) -> None:
+        self.agent, self.policies, self.observe = agent, policies, agent.observe
+
+    policy = property(lambda self: self.agent.policy)
+    theta = property(lambda self: self.agent.theta)
+
+    def act(self, state: int) -> int:
+        action = self.agent.act(state)
+        self.policies.append(self.agent.policy.copy())
+        return action
+
+
 @pytest.mark.parametrize("seen", [0, 1, 7, 40])
 def test_conditional_means_are_as_the_lemmas_say(seen: int):
     """Given the past, over all next states: the martingale keeps its mean, X falls, the maximum ratio rises."""

@@ -211,8 +211,8 @@ def regret_terms(
     """The terms of (78) by name, for alpha(t) = bias_scale sqrt(t), with delta = 1/T^2 in beta as in its proof.
 
     "likelihood" comes from (beta_T/2p^2 + beta'_T) sum 1/alpha, "noise" from Azuma's inequality for B_1, B_3 and
-    B_4, "estimation" from |theta_MLE - theta*|, and "bias" from completing the square. The regret is below their
-    sum with probability at least 1 - 1/T - 3 delta.
+    B_4, "estimation" from |theta_MLE - theta*|, and "bias" from completing the square. If (94) is granted, the regret
+    is below their sum with probability at least 1 - 1/T - 3 delta.
 
     Parameters
     ----------
@@ -261,7 +261,9 @@ def regret_terms(
 
 
 def regret_bound(T: ArrayLike, known: Constants, bias_scale: float = 1.0, form: str = "corrected") -> Floats:
-    """The bound of Theorem 2 on R(T) in its detailed form, (78); holds with probability 1 - 1/T - 3 delta.
+    """The bound of Theorem 2 on R(T) in its detailed form, (78), stated to hold with probability 1 - 1/T - 3 delta.
+
+    The proof has a gap from (93) to (94), which this grants (see "Departures from the paper").
 
     Parameters
     ----------
