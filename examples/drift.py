@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 import vbmle
+from vbmle.plot.styles import BLUE, ORANGE, RED
 from vbmle.report import figures
-from vbmle.report.styles import BLUE, ORANGE, RED
 
 TURNS = 3
 

@@ -11,8 +11,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 import vbmle
+from vbmle.plot.styles import assign
 from vbmle.report import figures
-from vbmle.report.styles import assign
 
 LOOKS_AS = {
     "plan for the average model": "Random",

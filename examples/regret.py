@@ -8,8 +8,8 @@ import sys
 import numpy as np
 
 import vbmle
+from vbmle.plot.styles import assign
 from vbmle.report import figures
-from vbmle.report.styles import assign
 
 AGENTS = {
     "recommended": vbmle.recommended,

@@ -16,8 +16,8 @@ from matplotlib.animation import FuncAnimation, PillowWriter
 import vbmle
 from vbmle import theory
 from vbmle.estimation.value_regression import Regression
+from vbmle.plot.styles import BLUE, GREEN, GREY, ORANGE, PINK, RED
 from vbmle.report import figures
-from vbmle.report.styles import BLUE, GREEN, GREY, ORANGE, PINK, RED
 
 DELTA = 0.1
 CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(0.75)]])
@@ -270,9 +270,7 @@ def draw_confidence(steps: int, path: Path) -> None:
             over = over or (t if found.certified else None)
     low, high, loss = np.array(rows).T
     figure, axes = figures.sheet(2)
-    axes[0].fill_between(
-        times, low, high, color=BLUE, alpha=0.3, lw=0, label=r"$V^*(s_0)$, proved"
-    )
+    axes[0].fill_between(times, low, high, color=BLUE, alpha=0.3, lw=0, label=r"$V^*(s_0)$, proved")
     axes[0].axhline(truth, color="black", ls=":", label=r"$V^*(s_0;\theta^*)$")
     axes[1].plot(times, loss, color=GREEN, lw=2, label="loss, proved at most")
     for axis, name in zip(axes, ("value", "loss of the policy in force"), strict=True):

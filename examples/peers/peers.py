@@ -29,12 +29,13 @@ import numpy as np
 
 import vbmle
 from vbmle.common.files import whole_or_absent
+from vbmle.common.statistics import Interval, mean_interval
 from vbmle.experiments.compute import Lost, Workers
 from vbmle.gym import environment_name
+from vbmle.plot.panels import Panel, Series
+from vbmle.plot.styles import BLUE, GREEN, ORANGE, RED, Style
 from vbmle.report import figures
-from vbmle.report.charts import Chart, Panel, Series
-from vbmle.report.statistics import Interval, mean_interval
-from vbmle.report.styles import BLUE, GREEN, ORANGE, RED, Style
+from vbmle.report.charts import Chart
 from vbmle.worlds import WORLDS
 
 POINTS = 100

@@ -311,7 +311,7 @@ def worlds(
 def _draw(name: str, path: Path) -> None:
     """The picture of a world by name, with the settings it has in Gymnasium's register."""
     from vbmle.experiments import catalogue
-    from vbmle.report.world_picture import write
+    from vbmle.plot.world_picture import write
     from vbmle.worlds import EXAMPLES
 
     settings = catalogue.require("world", name, EXAMPLES.get(name, {}), "--draw")

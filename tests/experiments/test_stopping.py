@@ -8,6 +8,7 @@ import pytest
 from scipy import stats
 from sweeps import go
 
+from vbmle.common import statistics
 from vbmle.experiments import InputError, stopping
 from vbmle.experiments.records import load
 from vbmle.experiments.spec import Choice, Experiment
@@ -85,7 +86,7 @@ def test_looks_spend_the_error_and_no_more():
 def test_without_skewness_the_interval_is_students():
     values = np.array([-3.0, -1.0, 0.0, 1.0, 3.0])
     expected = stats.t.interval(0.9, 4, values.mean(), stats.sem(values))
-    assert stopping.hall(values, 0.1) == pytest.approx(expected, rel=1e-12)
+    assert statistics.hall(values, 0.1) == pytest.approx(expected, rel=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -94,7 +95,7 @@ def test_the_correction_inverts_halls_transformation(seed: int):
     values = np.random.default_rng(seed).exponential(size=30)
     c, n = stats.skew(values), len(values)
     quantile = stats.t.ppf(0.975, n - 1) / np.sqrt(n)
-    for end, sign in zip(stopping.hall(values), (1.0, -1.0), strict=True):
+    for end, sign in zip(statistics.hall(values), (1.0, -1.0), strict=True):
         t = (values.mean() - end) / values.std(ddof=1)
         assert t + c * t**2 / 3 + c**2 * t**3 / 27 + c / (6 * n) == pytest.approx(sign * quantile, abs=1e-12)
 
@@ -103,8 +104,8 @@ def test_the_guard_is_one_world_as_bad_as_the_worst():
     ours, theirs = np.array([0.0, 1.0, 0.0, 2.0]), np.array([5.0, 0.0, 1.0, 3.0])
     value, low, high = stopping.paired(ours, theirs)
     assert value == 1.5
-    assert low == stopping.hall(np.array([5.0, -1.0, 1.0, 1.0, -5.0]))[0]
-    assert high == stopping.hall(np.array([5.0, -1.0, 1.0, 1.0, 5.0]))[1]
+    assert low == statistics.hall(np.array([5.0, -1.0, 1.0, 1.0, -5.0]))[0]
+    assert high == statistics.hall(np.array([5.0, -1.0, 1.0, 1.0, 5.0]))[1]
 
 
 def test_nothing_is_said_before_the_first_look_and_failed_trials_are_left_out():

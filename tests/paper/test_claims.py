@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from made_up import Losses, made_up, saved
 
+from vbmle.common.statistics import Interval
 from vbmle.experiments.records import Results
 from vbmle.paper import claims
 from vbmle.paper.claims import DistanceRow, Verdict
@@ -14,7 +15,6 @@ from vbmle.paper.suite import SECTIONS
 from vbmle.report import runs, write
 from vbmle.report.charts import row
 from vbmle.report.sections import Run
-from vbmle.report.statistics import Interval
 
 
 def losses(count: int) -> Losses:

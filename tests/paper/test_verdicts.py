@@ -9,12 +9,13 @@ import msgspec
 import numpy as np
 import pytest
 
+from vbmle.common import statistics
 from vbmle.experiments.records import Record, Results
 from vbmle.experiments.spec import Choice, Experiment, Recording, Trial
 from vbmle.experiments.stopping import Stopping
 from vbmle.paper import claims, spreads
 from vbmle.paper.claims import DistanceRow, GrowthRow, RatioRow, Verdict, lines, write
-from vbmle.report import runs, significance, statistics
+from vbmle.report import runs, significance
 from vbmle.report.sections import Run
 from vbmle.report.significance import Difference
 

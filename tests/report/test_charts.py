@@ -11,7 +11,8 @@ from vbmle.experiments.records import Record, Results
 from vbmle.experiments.spec import Choice, Experiment
 from vbmle.paper import suite
 from vbmle.paper.sections import sections as papers
-from vbmle.report import answers, charts, runs, sections, styles, tables
+from vbmle.plot import styles
+from vbmle.report import answers, charts, runs, sections, tables
 from vbmle.report.runs import WorldRuns
 from vbmle.report.sections import Run, Text
 from vbmle.suites.study_page import sections as studies

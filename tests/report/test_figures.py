@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from vbmle.plot.panels import Panel, Series, legend
+from vbmle.plot.styles import assign
 from vbmle.report import figures, latex, table_pictures
-from vbmle.report.charts import Chart, Panel, Series
-from vbmle.report.styles import assign
+from vbmle.report.charts import Chart
 from vbmle.report.tables import Row, column
 
 
@@ -56,7 +57,7 @@ def test_a_legend_is_not_wider_than_its_figure(names: list[str]):
     figure, (axes,) = figures.sheet(1)
     for number, name in enumerate(names):
         axes.plot([0, 1], [0, number], label=f"{name} {number}")
-    figures._legend(figure)
+    legend(figure)
     figure.draw_without_rendering()
     box = figure.legends[0].get_window_extent()
     assert box.x0 >= 0.0

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from made_up import Losses, made_up, worlds_of
 
+from vbmle.common.statistics import FEWEST
 from vbmle.experiments.behind import FLOOR
 from vbmle.experiments.records import Results
 from vbmle.report import answers, exploring, runs, sections, summary, who_wins
 from vbmle.report.sections import Text
-from vbmle.report.statistics import FEWEST
 
 AGENTS = ("ours", "plain", "other", "chance")
 ROLES = {"plain": "greedy", "chance": "random"}

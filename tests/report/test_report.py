@@ -14,10 +14,11 @@ import pytest
 from made_up import Losses, made_up, saved, worlds_of
 from matplotlib import colors, image
 
-from vbmle.report import charts, figures, runs, sections, styles, table_pictures, tables, write
+from vbmle.common.statistics import Interval
+from vbmle.plot import styles
+from vbmle.report import charts, figures, runs, sections, table_pictures, tables, write
 from vbmle.report import page as page_module
 from vbmle.report.sections import Text
-from vbmle.report.statistics import Interval
 from vbmle.report.tables import Row, Value, column
 
 

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 from vbmle.report import significance
 from vbmle.report.sections import Card, Run, Sections, Text
-from vbmle.report.statistics import Interval
+from vbmle.common.statistics import Interval
 from vbmle.report.tables import Row, Table, column
 
 

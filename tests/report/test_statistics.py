@@ -6,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from vbmle.common import statistics
 from vbmle.common.validation import Floats
-from vbmle.report import significance, statistics
+from vbmle.report import significance
 from vbmle.report.runs import Runs, WorldRuns
 
 SAMPLES = 1000

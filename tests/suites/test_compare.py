@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from sweeps import fake, keep
 
+from vbmle.common.statistics import Interval, alone
 from vbmle.experiments import catalogue
 from vbmle.experiments.spec import Experiment
 from vbmle.report import runs
 from vbmle.report.sections import Run
 from vbmle.report.significance import Difference
-from vbmle.report.statistics import Interval, alone
 from vbmle.suites import compare
 from vbmle.suites import compare_page as report
 from vbmle.suites.compare import AGENTS, FULL, SUFFIX, WORLDS, Size

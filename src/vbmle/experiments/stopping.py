@@ -31,6 +31,7 @@ from typing import Annotated
 import msgspec
 import numpy as np
 
+from vbmle.common.statistics import hall
 from vbmle.common.validation import Floats
 from vbmle.experiments import InputError
 
@@ -39,9 +40,6 @@ ERROR = 0.05
 
 SHARE = 0.1
 """Of the larger mean loss: a shorter interval says that the agents lose about the same."""
-
-STRAIGHT = 1e-6
-"""Skewness below this needs no correction."""
 
 Look = Annotated[int, msgspec.Meta(ge=2)]
 
@@ -137,30 +135,6 @@ def paired(ours: Floats, theirs: Floats, error: float = ERROR) -> tuple[float, f
     low, _ = hall(np.append(gaps, -worst), error)
     _, high = hall(np.append(gaps, worst), error)
     return float(gaps.mean()), low, high
-
-
-def hall(values: Floats, error: float = ERROR) -> tuple[float, float]:
-    """Ends of Student's interval of the mean, corrected for skewness by Hall's cubic transformation."""
-    from scipy.special import stdtrit
-
-    count, mean = len(values), float(values.mean())
-    spread, skewness = float(values.std(ddof=1)), _skewness(values)
-    reach = float(stdtrit(count - 1, 1.0 - error / 2.0)) / math.sqrt(count)
-    ends = [mean - spread * _untransformed(end, skewness, count) for end in (reach, -reach)]
-    return ends[0], ends[1]
-
-
-def _skewness(values: Floats) -> float:
-    gaps = values - values.mean()
-    variance = float((gaps**2).mean())
-    return float((gaps**3).mean()) / variance**1.5 if variance > 0.0 else 0.0
-
-
-def _untransformed(y: float, skewness: float, count: int) -> float:
-    """The t with t + g t^2/3 + g^2 t^3/27 + g/(6n) = y, for the skewness g."""
-    if abs(skewness) < STRAIGHT:
-        return y
-    return 3.0 / skewness * (math.cbrt(1.0 + skewness * (y - skewness / (6.0 * count))) - 1.0)
 
 
 def comparisons(stop: Stopping, world: str, losses: Mapping[str, Floats]) -> list[Comparison]:

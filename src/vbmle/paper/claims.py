@@ -22,15 +22,17 @@ from typing import Any
 
 import numpy as np
 
+from vbmle.common import statistics
 from vbmle.common.files import whole_or_absent
+from vbmle.common.statistics import Interval
 from vbmle.paper import published
 from vbmle.paper.suite import UCLK, VBMLE
-from vbmle.report import runs, significance, statistics, tables
-from vbmle.report.charts import REGRET, Chart, Panel, Series, row
+from vbmle.plot.panels import Panel, Series
+from vbmle.report import runs, significance, tables
+from vbmle.report.charts import REGRET, Chart, row
 from vbmle.report.runs import Part, WorldRuns
 from vbmle.report.sections import Card, Run
 from vbmle.report.significance import Difference
-from vbmle.report.statistics import Interval
 from vbmle.report.tables import Row, Table, column, text
 from vbmle.report.words import count, join
 

@@ -11,14 +11,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from vbmle.common.statistics import SAME_REGRET, Interval
 from vbmle.common.validation import Floats
 from vbmle.experiments import world_measures
 from vbmle.paper.suite import LIKELIHOOD, UCLK, VBMLE
+from vbmle.plot.panels import Panel, Series
 from vbmle.report import significance
-from vbmle.report.charts import REGRET, Chart, Panel, Series
+from vbmle.report.charts import REGRET, Chart
 from vbmle.report.runs import WorldRuns
 from vbmle.report.sections import Card, Run
-from vbmle.report.statistics import SAME_REGRET, Interval
 from vbmle.report.tables import Row, Table, column, text
 
 EXPERIMENT = "paper"

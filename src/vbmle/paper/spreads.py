@@ -12,12 +12,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from vbmle.common import statistics
+from vbmle.common.statistics import FEWER, SEED, Interval
 from vbmle.common.validation import Floats
 from vbmle.paper import published
-from vbmle.report import statistics
 from vbmle.report.runs import WorldRuns
 from vbmle.report.sections import Card
-from vbmle.report.statistics import FEWER, SEED, Interval
 from vbmle.report.tables import Row, Table, column
 
 PER_DRAW = 20

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from vbmle.experiments.compute import Workers
+    from vbmle.plot.styles import Styles
     from vbmle.report.drawing import Drawing
     from vbmle.report.runs import Part
     from vbmle.report.sections import Run, Section, Sections
-    from vbmle.report.styles import Styles
 
 
 PAGE = "report.html"
@@ -73,7 +73,8 @@ def _added(parts: Sequence[Part], folder: Path) -> list[Sections]:
 
 def _write(run: Run, added: Sequence[Sections], drawing: Drawing | None) -> Path:
     """Everything but the pictures, which are drawn meanwhile."""
-    from vbmle.report import exploring, exports, page, styles, tables, who_wins
+    from vbmle.plot import styles
+    from vbmle.report import exploring, exports, page, tables, who_wins
 
     agents = {
         label: choice.name

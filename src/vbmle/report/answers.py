@@ -8,7 +8,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from vbmle.report import charts, leaders, runs, significance, statistics
+from vbmle.common import statistics
+from vbmle.report import charts, leaders, runs, significance
 from vbmle.report.charts import Chart
 from vbmle.report.runs import WorldRuns
 from vbmle.report.words import capital, count, listed, named, several, short, some

@@ -13,21 +13,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from vbmle.common import statistics
+from vbmle.common.statistics import SAME_REGRET, Interval
 from vbmle.common.validation import Floats, Ints
 from vbmle.experiments.spec import folder_name
+from vbmle.plot.panels import CROWD, Panel, Series
 from vbmle.report import runs as arranged
-from vbmle.report import significance, statistics
+from vbmle.report import significance
 from vbmle.report.runs import Runs, Sweep, WorldRuns
-from vbmle.report.statistics import SAME_REGRET, Interval
 from vbmle.report.tables import text
 from vbmle.report.words import count, listed
 from vbmle.theory import bounds
 
 POINTS = 120
 """Steps at which curves are drawn: more cannot be seen."""
-
-CROWD = 6
-"""More agents than this are drawn with paler bands and without their medians, which nobody could follow."""
 
 BANDS = "Lines are means over the trials, with 95% bootstrap bands of the mean."
 MEDIANS = " Thin lines are medians."
@@ -55,60 +54,6 @@ SIZES = {"states": "states S", "actions": "actions A", "dimension": "dimension d
 
 DELTA, RIDGE = 0.1, 1.0
 """The paper's, for its bound."""
-
-
-@dataclass(frozen=True, eq=False)
-class Series:
-    """One line, or one row of dots."""
-
-    agent: str
-    """Decides the look; "" for what is no agent's, such as a bound."""
-    name: str
-    x: Floats
-    y: Floats
-    low: Floats | None = None
-    high: Floats | None = None
-    median: Floats | None = None
-    """A second, thin line."""
-    faint: bool = False
-    """Drawn thin and dotted: beside another line of the same agent."""
-    worlds: Sequence[str] = ()
-    """The world that each point belongs to, where points belong to worlds."""
-    parts: Mapping[str, Floats] | None = None
-    """By world: what `y` (or `x`, in a forest) is the mean of, where it is a mean over worlds."""
-    decided: Floats | None = None
-    """In a matrix: 1 where the agent is the best, or significantly worse."""
-    shown: Sequence[str] = ()
-    """In a matrix: what stands in each cell."""
-
-    def values(self) -> dict[str, Floats]:
-        """What it has beside `x`, by name: what the page and the CSV file hold of it."""
-        given = {name: getattr(self, name) for name in ("y", "low", "high", "median", "decided")}
-        return {name: values for name, values in given.items() if values is not None}
-
-
-@dataclass(frozen=True, eq=False)
-class Panel:
-    """One pair of axes.
-
-    form : "lines" (with bands), "points" (joined, with error bars), "strip" (a row of dots per agent, x is what each
-    lost, y its trial), "forest" (a row per agent: an estimate with its interval), "scatter" (dots alone) or "matrix" (a
-    row per agent, a column per world: regret relative to the best).
-    """
-
-    form: str
-    title: str
-    x_label: str
-    y_label: str
-    series: Sequence[Series]
-    x_scale: str = "linear"
-    y_scale: str = "linear"
-    mark: float | None = None
-    """A vertical line to compare with."""
-    world: str = ""
-    """The world it belongs to; "" if to all."""
-    x_range: tuple[float, float] | None = None
-    """The ends of a forest's axis; by default 0 and 1, or what is there on a logarithmic one."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,13 +14,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from vbmle.common.statistics import SAME_REGRET, Interval
+from vbmle.plot.panels import Panel
 from vbmle.report import significance
 from vbmle.report.answers import TOO_FEW
-from vbmle.report.charts import REGRET, Chart, Panel, row
+from vbmle.report.charts import REGRET, Chart, row
 from vbmle.report.runs import WorldRuns
 from vbmle.report.sections import Card
 from vbmle.report.significance import Difference
-from vbmle.report.statistics import SAME_REGRET, Interval
 from vbmle.report.words import count, join, named, some
 
 WORTH = 0.1

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
+from vbmle.plot.styles import Style
 from vbmle.report import figures, latex, table_pictures, tables
 from vbmle.report.charts import Chart
 from vbmle.report.drawing import Drawing
-from vbmle.report.styles import Style
 from vbmle.report.tables import Table
 
 

@@ -8,11 +8,12 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from vbmle.common import statistics
+from vbmle.common.statistics import Interval
 from vbmle.experiments.behind import FLOOR
-from vbmle.report import significance, statistics
+from vbmle.report import significance
 from vbmle.report.runs import WorldRuns
 from vbmle.report.significance import Difference
-from vbmle.report.statistics import Interval
 
 TRIALS_TO_BE_PLACED = 50
 """Trials that an agent is judged by at least, or half of the most that any agent has if that is less."""

@@ -15,15 +15,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from vbmle.common.statistics import FEWEST, Interval
 from vbmle.common.validation import Floats
 from vbmle.experiments.behind import FLOOR
 from vbmle.experiments.spec import Trial
+from vbmle.plot.panels import Panel, Series
+from vbmle.plot.styles import LEVELS, Style
 from vbmle.report import summary, tables, who_wins
-from vbmle.report.charts import POINTS, Chart, Panel, Series, thin
+from vbmle.report.charts import POINTS, Chart, thin
 from vbmle.report.runs import Part
 from vbmle.report.sections import Card, Section
-from vbmle.report.statistics import FEWEST, Interval
-from vbmle.report.styles import LEVELS, Style
 from vbmle.report.swatches import swatches
 from vbmle.report.tables import Column, Row, Table, Value
 from vbmle.report.words import count

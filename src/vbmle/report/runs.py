@@ -2,7 +2,7 @@
 
 The one module of the report that knows how records are kept. From here on a curve is `Runs.regret`, and then
 a line of a figure
-(`vbmle.report.charts.Series`).
+(`vbmle.plot.panels.Series`).
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ trial has met (`vbmle.experiments.stopping`).
 
 A ratio of positive numbers has the same interval on logarithms, which have light tails; a ratio of standard deviations,
 and one to the best agent over many worlds, is resampled. The probability that an agent has lower regret is a share of
-trials (`vbmle.report.statistics.shares`). A rank correlation has Fisher's interval, with the variance
+trials (`vbmle.common.statistics.shares`). A rank correlation has Fisher's interval, with the variance
 (1 + r^2/2)/(n - 3) of Bonett and Wright (2000).
 
 All intervals are of 95%, one comparison at a time. From fewer than FEWEST trials there is no interval and no verdict.
@@ -23,12 +23,12 @@ from typing import Literal
 
 import numpy as np
 
+from vbmle.common import statistics
+from vbmle.common.statistics import FEWER, FEWEST, NONE, SAME_REGRET, SEED, Interval, alone
 from vbmle.common.validation import Floats
 from vbmle.experiments import stopping
 from vbmle.experiments.behind import ratios
-from vbmle.report import statistics
 from vbmle.report.runs import Runs, WorldRuns
-from vbmle.report.statistics import FEWER, FEWEST, NONE, SAME_REGRET, SEED, Interval, alone
 
 Outcome = Literal["better", "worse", "the same", "open", "too few"]
 """Of an agent beside another: better, worse or (to within a tenth of the larger mean) the same; "open" where
@@ -98,7 +98,7 @@ def difference(world: WorldRuns, agent: str, against: str) -> Difference | None:
         found = (
             Interval(*stopping.paired(theirs, ours))
             if rule
-            else Interval(value, *stopping.hall(ours - theirs))
+            else Interval(value, *statistics.hall(ours - theirs))
         )
     return Difference(agent, against, len(ours), found, float(ours.mean()), float(theirs.mean()))
 
@@ -161,7 +161,7 @@ def times(ours: Floats, theirs: Floats) -> Interval:
     value = math.exp(float(logs.mean()))
     if len(logs) < FEWEST:
         return alone(value)
-    return Interval(value, *(math.exp(end) for end in stopping.hall(logs)))
+    return Interval(value, *(math.exp(end) for end in statistics.hall(logs)))
 
 
 def spread(ours: Floats, theirs: Floats) -> Interval:

@@ -15,12 +15,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from vbmle.common.statistics import Interval
 from vbmle.common.validation import Floats
 from vbmle.experiments.behind import NEAR
 from vbmle.report import significance
 from vbmle.report.runs import WorldRuns
 from vbmle.report.significance import ToTheBest, middle
-from vbmle.report.statistics import Interval
 
 
 @dataclass(frozen=True, eq=False)

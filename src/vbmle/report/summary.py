@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from vbmle.common.statistics import FEWEST
 from vbmle.report import exploring, leaders, significance
 from vbmle.report.runs import WorldRuns
 from vbmle.report.sections import NO_RECORDS
-from vbmle.report.statistics import FEWEST
 from vbmle.report.who_wins import FAR, times
 from vbmle.report.words import capital, count, join, listed, named, several, short, some
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from vbmle.report.styles import INK, Style
+from vbmle.plot.styles import INK, Style
 
 DASHES = {
     "solid": "",

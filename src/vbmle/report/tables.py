@@ -15,11 +15,12 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+from vbmle.common import statistics
 from vbmle.common.files import harmless
-from vbmle.report import leaders, runs, significance, statistics
+from vbmle.common.statistics import Interval
+from vbmle.report import leaders, runs, significance
 from vbmle.report.leaders import Place
 from vbmle.report.runs import Runs, WorldRuns
-from vbmle.report.statistics import Interval
 
 Value = str | int | float | Interval | None
 

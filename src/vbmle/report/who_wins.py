@@ -8,14 +8,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from vbmle.common.statistics import FEWEST
 from vbmle.experiments.behind import FLOOR
+from vbmle.plot.panels import Panel, Series
+from vbmle.plot.styles import LEVELS
 from vbmle.report import leaders
-from vbmle.report.charts import REGRET, Chart, Panel, Series
+from vbmle.report.charts import REGRET, Chart
 from vbmle.report.leaders import Place
 from vbmle.report.runs import WorldRuns
 from vbmle.report.sections import Section
-from vbmle.report.statistics import FEWEST
-from vbmle.report.styles import LEVELS
 from vbmle.report.tables import bracketed
 from vbmle.report.words import several
 

@@ -7,12 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from vbmle.report import charts, runs, significance, statistics, tables
-from vbmle.report.charts import REGRET, Chart, Panel
+from vbmle.common import statistics
+from vbmle.common.statistics import Interval
+from vbmle.plot.panels import Panel
+from vbmle.report import charts, runs, significance, tables
+from vbmle.report.charts import REGRET, Chart
 from vbmle.report.runs import WorldRuns
 from vbmle.report.sections import Card, Run, Sections, Text
 from vbmle.report.significance import Difference
-from vbmle.report.statistics import Interval
 from vbmle.report.tables import Row, column
 from vbmle.report.words import count, several
 from vbmle.suites.compare import AGENTS, PREFIX, REFERENCE, SUFFIX, Chosen

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from vbmle.common.statistics import Interval
 from vbmle.experiments.behind import FLOOR, NEAR
 from vbmle.report import runs, tables
 from vbmle.report.sections import Sections, Text
 from vbmle.report.standings import Standing, Standings, standings
-from vbmle.report.statistics import Interval
 from vbmle.report.tables import Row, column
 from vbmle.report.words import several
 from vbmle.suites.league import PREFIX, RANDOM, RECOMMENDED, WORLDS

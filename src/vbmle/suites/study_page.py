@@ -8,11 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
+from vbmle.common.statistics import SAME_REGRET
 from vbmle.report import leaders, runs, significance, tables
 from vbmle.report.runs import WorldRuns
 from vbmle.report.sections import Sections, Text
 from vbmle.report.significance import Difference
-from vbmle.report.statistics import SAME_REGRET
 from vbmle.report.tables import RegretRow, Row, column, text
 from vbmle.suites.study import (
     CERTIFIED,

@@ -16,7 +16,7 @@ import numpy as np
 from vbmle.common.validation import Floats, Ints
 from vbmle.model.world import World
 from vbmle.planning import planner
-from vbmle.report.styles import BLUE, GREEN, INK, ORANGE, PINK, RED, SKY, YELLOW
+from vbmle.plot.styles import BLUE, GREEN, INK, ORANGE, PINK, RED, SKY, YELLOW
 from vbmle.worlds.labels import Labels
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import pytest
 
 from vbmle import LinearMixtureMDP, World, plan
 from vbmle.cli import app
-from vbmle.report.world_picture import draw
+from vbmle.plot.world_picture import draw
 from vbmle.worlds import (
     EXAMPLES,
     WORLDS,

@@ -47,6 +47,9 @@ FIT_POINTS = 40
 SHARES = 1_000
 """Draws for the interval of a share."""
 
+STRAIGHT = 1e-6
+"""Skewness below this needs no correction."""
+
 USABLE = 0.9
 """The share of resamples that must have a value for there to be an interval."""
 
@@ -129,6 +132,33 @@ def _resampled(values: Floats, statistic: Callable[[Floats], Floats]) -> Interva
         return alone(value)
     low, high = ends(statistic(values[_picks(len(values))]), [len(values)])
     return Interval(value, float(low), float(high))
+
+
+# Means, without resampling
+
+
+def hall(values: Floats, error: float = 1.0 - LEVEL) -> tuple[float, float]:
+    """Ends of Student's interval of the mean, corrected for skewness by Hall's cubic transformation."""
+    from scipy.special import stdtrit
+
+    count, mean = len(values), float(values.mean())
+    spread, skewness = float(values.std(ddof=1)), _skewness(values)
+    reach = float(stdtrit(count - 1, 1.0 - error / 2.0)) / math.sqrt(count)
+    ends = [mean - spread * _untransformed(end, skewness, count) for end in (reach, -reach)]
+    return ends[0], ends[1]
+
+
+def _skewness(values: Floats) -> float:
+    gaps = values - values.mean()
+    variance = float((gaps**2).mean())
+    return float((gaps**3).mean()) / variance**1.5 if variance > 0.0 else 0.0
+
+
+def _untransformed(y: float, skewness: float, count: int) -> float:
+    """The t with t + g t^2/3 + g^2 t^3/27 + g/(6n) = y, for the skewness g."""
+    if abs(skewness) < STRAIGHT:
+        return y
+    return 3.0 / skewness * (math.cbrt(1.0 + skewness * (y - skewness / (6.0 * count))) - 1.0)
 
 
 # Resampling
