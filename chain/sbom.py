@@ -1,7 +1,7 @@
 """A software bill of materials: `python chain/sbom.py FILE` writes it as CycloneDX 1.5, in JSON.
 
 It lists what the locks pin, with the hashes of all files of each version, licences, and who needs whom; and what the
-package ships that others wrote. `required` is what runs experiments, `excluded` what only tests and documents them.
+repository holds that others wrote. `required` is what runs experiments, `excluded` what only tests and documents them.
 The same locks make the same file, byte for byte.
 """
 
@@ -46,13 +46,13 @@ def component(pin: Pin, is_required: bool) -> dict[str, Any]:
 
 
 def asset(about: dict[str, str]) -> dict[str, Any]:
-    """Something that others wrote and the package ships."""
+    """Something that others wrote and the repository holds."""
     return {
         "type": "library",
         "bom-ref": about["origin"],
         "name": about["name"],
         "version": about["version"],
-        "scope": "required",
+        "scope": about["scope"],
         "hashes": [{"alg": "SHA-256", "content": about["sha256"]}],
         "licenses": [{"expression": about["licence"]}],
         "purl": about["origin"],
@@ -73,12 +73,17 @@ def bill() -> dict[str, Any]:
     """The whole of it."""
     everything = pins()
     paper = {plain(pin.name) for pin in read_lock((ROOT / "requirements-paper.lock").read_text())[1]}
-    shipped = tomllib.loads((ROOT / "chain" / "assets.toml").read_text(encoding="utf-8"))["asset"]
+    held = tomllib.loads((ROOT / "chain" / "assets.toml").read_text(encoding="utf-8"))["asset"]
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     own = f"pkg:pypi/vbmle@{project['version']}"
     known = {plain(pin.name): address(pin) for pin in everything}
     direct = [known[plain(Requirement(line).name)] for line in project["dependencies"]]
-    graph = [{"ref": own, "dependsOn": sorted([*direct, *(item["origin"] for item in shipped)])}]
+    graph = [
+        {
+            "ref": own,
+            "dependsOn": sorted([*direct, *(item["origin"] for item in held if item["scope"] == "required")]),
+        }
+    ]
     graph += [{"ref": address(pin), "dependsOn": needs(pin.name, known)} for pin in everything]
     found: dict[str, Any] = {
         "bomFormat": "CycloneDX",
@@ -95,7 +100,7 @@ def bill() -> dict[str, Any]:
             }
         },
         "components": [component(pin, plain(pin.name) in paper) for pin in everything]
-        + [asset(item) for item in shipped],
+        + [asset(item) for item in held],
         "dependencies": graph,
     }
     digest = hashlib.sha256(json.dumps(found, sort_keys=True).encode()).hexdigest()

@@ -128,14 +128,20 @@ def test_assets_are_as_they_were_published(asset: dict[str, str]):
 
 def test_what_others_wrote_is_written_down():
     """Scripts and styles with a licence of their own, or lines that nobody writes by hand."""
-    shipped = [path for ending in ("js", "css") for path in (ROOT / "src").rglob(f"*.{ending}")]
+    found = [
+        path
+        for top in ("src", "tests")
+        for ending in ("js", "css")
+        for path in (ROOT / top).rglob(f"*.{ending}")
+    ]
     foreign = [
         str(path.relative_to(ROOT))
-        for path in shipped
+        for path in found
         if re.search(r"copyright|licen[sc]ed under", text := path.read_text(encoding="utf-8"), re.IGNORECASE)
         or max(map(len, text.splitlines())) > 2000
     ]
     assert foreign == [asset["path"] for asset in ASSETS]
+    assert [asset["path"].split("/")[0] for asset in ASSETS if asset["scope"] == "required"] == ["src"]
 
 
 def test_everything_installed_has_a_licence_on_the_list():
@@ -182,7 +188,9 @@ def test_the_bill_lists_what_the_locks_and_the_assets_have(tmp_path: Path):
         *((asset["name"], asset["version"]) for asset in ASSETS),
     ]
     required = {name for name, part in listed.items() if part["scope"] == "required"}
-    assert required == {pin.name for pin in pins("requirements-paper.lock")} | {a["name"] for a in ASSETS}
+    assert required == {pin.name for pin in pins("requirements-paper.lock")} | {
+        asset["name"] for asset in ASSETS if asset["scope"] == "required"
+    }
     assert listed["numpy"]["purl"].startswith("pkg:pypi/numpy@")
     assert all(licences.is_allowed(part["licenses"][0]["expression"]) for part in bill["components"])
     references = [part["bom-ref"] for part in bill["components"]] + [bill["metadata"]["component"]["bom-ref"]]
