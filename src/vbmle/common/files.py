@@ -19,7 +19,6 @@ from contextlib import contextmanager
 from functools import lru_cache
 from io import BytesIO
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from threading import get_ident
 from tokenize import TokenError
 from typing import IO, Any, TypeVar
@@ -40,8 +39,22 @@ _NAMES_AND_HEADERS = 1 << 16  # bytes: more than the header of any plain array
 _LENGTHS = {(1, 0): 2, (2, 0): 4}  # bytes that say how long a header is, by version of the format
 
 
+class InMemory(os.PathLike[str]):
+    """In place of a path: the content of a file that no disk has to take."""
+
+    def __init__(self, content: bytes) -> None:
+        self.content = content
+
+    def __fspath__(self) -> str:
+        return "content.npz"
+
+    __str__ = __fspath__
+
+
 def read_arrays(path: str | os.PathLike[str]) -> dict[str, NDArray[Any]]:
     """Every array by name; ValueError where the file holds anything else, or would swell."""
+    if isinstance(path, InMemory):
+        return arrays_in(BytesIO(path.content), len(path.content))
     with open(path, "rb") as source:
         return arrays_in(source, os.path.getsize(path))
 
@@ -227,12 +240,9 @@ def npz_of(arrays: Snapshot) -> bytes:
     return content.getvalue()
 
 
-def from_npz_bytes(content: bytes, load: Callable[[Path], Loaded]) -> Loaded:
-    """What `load(path)` makes of a file with that content, by way of a temporary one."""
-    with TemporaryDirectory(prefix="vbmle-") as folder:
-        path = Path(folder) / "content.npz"
-        path.write_bytes(content)
-        return load(path)
+def from_npz_bytes(content: bytes, load: Callable[[os.PathLike[str]], Loaded]) -> Loaded:
+    """What `load(path)` makes of a file with that content. Nothing is written, so that no disk can be too full for it."""
+    return load(InMemory(content))
 
 
 def _write_npz(file: IO[bytes], arrays: Snapshot) -> None:

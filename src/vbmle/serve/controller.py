@@ -103,7 +103,7 @@ class Controller:
             self._require_same(request.request_id, asked, known)
             self.duplicates += 1
         if ("decided", request.request_id) in self._flying:
-            await self.log.settled()
+            await self._settled()
         return self._answer(known)
 
     def _asked(self, request: DecisionRequest) -> Asked:
@@ -196,7 +196,7 @@ class Controller:
             self._deadlines.pop(event.decision_id, None)
         self.duplicates += len(observations) - len(fresh)
         self.solves.go_on()
-        await self.log.settled()
+        await self._settled()
         return ObservationAnswer(len(fresh), len(observations) - len(fresh))
 
     def _state(self, event: Observed) -> str:
@@ -241,7 +241,7 @@ class Controller:
             refused = Refused(event.decision_id, event.state, event.action, event.next_state)
             if self._known("refused", refused.key) is None:
                 self._append(refused)
-            await self.log.settled()
+            await self._settled()
             raise BadInput(f"{where}{error}") from error
 
     async def cancel(self, name: str) -> CancelAnswer:
@@ -254,7 +254,7 @@ class Controller:
             self._deadlines.pop(name, None)
         else:
             self.duplicates += 1
-        await self.log.settled()
+        await self._settled()
         return CancelAnswer(name)
 
     async def set_mode(self, mode: Mode) -> ModeAnswer:
@@ -262,7 +262,7 @@ class Controller:
         if mode != self.ledger.mode:
             self._append(ModeSet(mode))
             self.solves.go_on()
-        await self.log.settled()
+        await self._settled()
         return ModeAnswer(mode)
 
     def expire(self) -> None:
@@ -289,11 +289,19 @@ class Controller:
     def _known(self, kind: str, key: str) -> Entry | None:
         return self._flying.get((kind, key)) or self.log.lookup(self.name, kind, key)
 
-    def _append(self, event: AnyEvent) -> Entry:
+    async def _settled(self) -> None:
+        """Wait until what the answer rests on is on disk, and see that it is still this that answers for the loop."""
+        await self.log.settled()
+        self._require_open()
+
+    def _require_open(self) -> None:
         if self._closed:
             raise StorageError(
                 "the loop was read from disk again after a failed write; send the request again"
             )
+
+    def _append(self, event: AnyEvent) -> Entry:
+        self._require_open()
         entry = self.log.append(self.name, event)
         self.ledger.apply(entry, self.outcomes.reward)
         if event.key is not None:

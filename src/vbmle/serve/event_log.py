@@ -6,7 +6,7 @@ fsync). What gathers in the meantime is the next batch. Commits are in order, so
 of what was appended.
 
 Where a commit fails, everything appended since the last good one is forgotten, and whoever waits is told: the log is as
-it is on disk, and its readers must read it again (`on_failure`).
+it is on disk, its readers must read it again (`on_failure`), and it takes nothing until they have (`begin_anew`).
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import asyncio
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import chain
@@ -24,11 +25,11 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from vbmle.serve import events, folder
+from vbmle.serve import events
 from vbmle.serve.clock import Clock
 from vbmle.serve.crash_points import passing
 from vbmle.serve.events import AnyEvent, Entry
-from vbmle.serve.folder import FORMAT, Folder
+from vbmle.serve.folder import FORMAT, Folder, code_of, passes, unreadable
 
 INSERT_MODEL = "INSERT INTO models (name, fingerprint, time, npz) VALUES (?, ?, ?, ?)"
 INSERTED_AT_ONCE = 64
@@ -44,7 +45,7 @@ WITH RECURSIVE names(name) AS (
 """The loops that have events: one step in the index for each, however many events they have."""
 COLUMNS = "seq, time, CAST(body AS BLOB), chain, kind, key"
 REMEDY = "restore your last backup of the folder"
-UNREADABLE = (*folder.UNREADABLE, msgspec.MsgspecError)
+UNREADABLE = (sqlite3.DatabaseError, UnicodeDecodeError, msgspec.MsgspecError)
 """What SQLite and the decoder of events raise for what was not written by us."""
 
 
@@ -87,7 +88,7 @@ class Batch:
     events: list[StoredEvent] = field(default_factory=list)
     models: list[tuple[object, ...]] = field(default_factory=list)
     done: asyncio.Event = field(default_factory=asyncio.Event)
-    error: sqlite3.Error | None = None
+    error: Exception | None = None
 
     def __bool__(self) -> bool:
         return bool(self.events or self.models)
@@ -112,10 +113,14 @@ class EventLog:
         self.trouble: str | None = None
         self.on_commit: Callable[[dict[str, int]], None] = lambda last: None
         self.on_failure: Callable[[], None] = lambda: None
-        self._reader, self._writer = folder.connect(), folder.connect()
+        try:
+            self._reader, self._writer = folder.connect(), folder.connect()
+        except UNREADABLE as error:
+            raise unreadable(folder.database, error) from error
         self._loop = asyncio.get_running_loop()
         self._open, self._last = Batch(), Batch()
         self._under_way: Batch | None = None
+        self._lost: StorageError | None = None  # why the end of the log has to be found again
         self._handed_over: SimpleQueue[Batch | None] = SimpleQueue()
         self._heads: dict[str, bytes] = {}
         self._seq = self._last_seq()
@@ -129,8 +134,16 @@ class EventLog:
     def _rows(self, query: str, given: tuple[object, ...] = ()) -> list[tuple[Any, ...]]:
         try:
             return self._reader.execute(query, given).fetchall()
-        except UNREADABLE as error:
-            raise damaged(self.folder, f"its events cannot be read: {error}") from error
+        except (*UNREADABLE, MemoryError) as error:
+            raise self._trouble("its events cannot be read", error) from error
+
+    def _trouble(self, what: str, error: Exception) -> DamagedLog | StorageError:
+        """What an error while reading means: that something is damaged, or that it cannot be read for now."""
+        if passes(error):
+            return StorageError(
+                f"{self.folder.database}: {what} for now ({_text(error)}); send the request again"
+            )
+        return damaged(self.folder, f"{what}: {error}")
 
     def _entry(self, row: tuple[Any, ...]) -> Entry:
         try:
@@ -139,7 +152,8 @@ class EventLog:
             raise damaged(self.folder, f"event {row[0]} cannot be read: {error}") from error
 
     def append(self, loop: str, event: AnyEvent) -> Entry:
-        """Give the event the next number. It is on disk when `settled` returns."""
+        """Give the event the next number. It is on disk when `settled` returns; StorageError before `begin_anew`."""
+        self._require_known()
         seq, now, body = self._seq + 1, self.clock.wall(), events.encode(event)
         check = events.chained(self.head(loop), seq, now, body)
         self._seq, self._heads[loop] = seq, check
@@ -147,15 +161,27 @@ class EventLog:
         return Entry(seq, now, event, check)
 
     def append_model(self, name: str, fingerprint: str, npz: bytes) -> None:
-        """Keep a model. It is on disk when `settled` returns."""
+        """Keep a model. It is on disk when `settled` returns; StorageError before `begin_anew`."""
+        self._require_known()
         self._gathering().models.append((name, fingerprint, self.clock.wall(), npz))
 
     async def settled(self) -> None:
         """Wait until all that has been appended is on disk; StorageError where it could not be written."""
+        self._require_known()
         batch = self._last
         await batch.done.wait() if batch else None
         if batch.error is not None:
             raise not_recorded(batch.error)
+
+    def _require_known(self) -> None:
+        if self._lost is not None:
+            raise StorageError(str(self._lost))
+
+    def begin_anew(self) -> None:
+        """After a failure: go on after what is on disk. StorageError where that cannot be read for now."""
+        if self._lost is not None:
+            self._seq, self._heads = self._last_seq(), {}
+            self._lost = None
 
     def head(self, loop: str) -> bytes:
         """The check of the last event of a loop."""
@@ -183,8 +209,10 @@ class EventLog:
             batch.error = self._commit(batch)
             self._loop.call_soon_threadsafe(self._committed, batch, perf_counter() - begun)
 
-    def _commit(self, batch: Batch) -> sqlite3.Error | None:
+    def _commit(self, batch: Batch) -> Exception | None:
+        """Write a batch. Whatever goes wrong is for those who wait: this thread must not end."""
         try:
+            self._roll_back()
             self._writer.execute("BEGIN IMMEDIATE")
             passing("batch begun")
             if batch.models:
@@ -196,11 +224,15 @@ class EventLog:
             passing("batch inserted")
             self._writer.execute("COMMIT")
             passing("batch committed")
-        except sqlite3.Error as error:
-            if self._writer.in_transaction:
-                self._writer.execute("ROLLBACK")
+        except Exception as error:
+            with suppress(Exception):  # what cannot be taken back now is taken back before the next batch
+                self._roll_back()
             return error
         return None
+
+    def _roll_back(self) -> None:
+        if self._writer.in_transaction:
+            self._writer.execute("ROLLBACK")
 
     def _committed(self, batch: Batch, seconds: float) -> None:
         """Back in the thread of the event loop."""
@@ -216,8 +248,9 @@ class EventLog:
             return
         later, self._open = self._open, Batch()  # it rests on what was not written
         self._last = Batch()
-        self._seq, self._heads = self._last_seq(), {}
         later.error = batch.error
+        if batch or later:
+            self._lost = not_recorded(batch.error)
         batch.done.set()
         later.done.set()
         if batch or later:
@@ -266,9 +299,10 @@ class EventLog:
 
         With the `check` of the event before them, each is checked against those before it.
         """
-        connection = self.folder.connect()
+        connection: sqlite3.Connection | None = None
         query = f"SELECT {COLUMNS} FROM events WHERE loop = ? AND seq > ? ORDER BY seq LIMIT ?"
         try:
+            connection = self.folder.connect()
             while rows := connection.execute(query, (loop, after, READ_AT_ONCE)).fetchall():
                 for seq, time, body, chain, kind, key in rows:
                     event = events.decode(body)
@@ -277,10 +311,11 @@ class EventLog:
                         check = _verified(loop, (chain, kind, key), expected, seq)
                     yield Entry(seq, time, event, chain)
                 after = rows[-1][0]
-        except UNREADABLE as error:
-            raise damaged(self.folder, f"the events of loop {loop} cannot be read: {error}") from error
+        except (*UNREADABLE, MemoryError) as error:
+            raise self._trouble(f"the events of loop {loop} cannot be read", error) from error
         finally:
-            connection.close()
+            if connection is not None:
+                connection.close()
 
     def recent(self, loop: str, kind: str, count: int) -> list[Entry]:
         """The last events of a kind, the latest first."""
@@ -331,12 +366,16 @@ CAUSES = {
 }
 
 
-def not_recorded(error: sqlite3.Error) -> StorageError:
+def not_recorded(error: Exception) -> StorageError:
     """One line about a commit that failed."""
-    code = folder.code_of(error)
+    code = code_of(error)
     if code in CAUSES:
         text = f"nothing was recorded, because {CAUSES[code]}, then send the request again"
         return DiskFull(text) if code == sqlite3.SQLITE_FULL else StorageError(text)
     return StorageError(
-        f"nothing was recorded, because the database cannot be written ({error}); see the log of the server"
+        f"nothing was recorded, because the database cannot be written ({_text(error)}); see the log of the server"
     )
+
+
+def _text(error: Exception) -> str:
+    return "not enough memory" if isinstance(error, MemoryError) else " ".join(str(error).split())

@@ -76,8 +76,9 @@ class Folder:
 
     def _prepare(self) -> None:
         """The database as this version of vbmle wants it: made, checked, or refused."""
-        connection = self.connect()
+        connection: sqlite3.Connection | None = None
         try:
+            connection = self.connect()
             (found,) = connection.execute("PRAGMA user_version").fetchone()
             if found > FORMAT:
                 raise InputError(
@@ -90,7 +91,8 @@ class Folder:
         except UNREADABLE as error:
             raise unreadable(self.database, error) from error
         finally:
-            connection.close()
+            if connection is not None:
+                connection.close()
 
     def _make(self, connection: sqlite3.Connection) -> None:
         """All tables in one transaction: after a crash there are all or none."""
@@ -117,15 +119,16 @@ class Folder:
 
     def connect(self) -> sqlite3.Connection:
         """A connection on which a commit returns when the data are on disk."""
+        connection = sqlite3.connect(
+            self.database, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
+        )
         try:
-            connection = sqlite3.connect(
-                self.database, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
-            )
             # With NORMAL a commit may vanish in a power cut.
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = FULL")
-        except UNREADABLE as error:
-            raise unreadable(self.database, error) from error
+        except BaseException:
+            connection.close()
+            raise
         return connection
 
     def close(self) -> None:
@@ -140,9 +143,33 @@ def unreadable(database: Path, error: Exception) -> InputError:
         return InputError(f"cannot write {database} ({text}); make the folder and its files writable")
     if code_of(error) == sqlite3.SQLITE_FULL:
         return InputError(f"cannot write {database} ({text}); free some space on its disk")
+    if passes(error):
+        return InputError(f"cannot read {database} ({text}); see whether its disk works, then start again")
     return InputError(
         f"{database} is damaged or no database ({text}); restore your last backup of the folder"
     )
+
+
+PASSING = frozenset(
+    {
+        sqlite3.SQLITE_PERM,
+        sqlite3.SQLITE_BUSY,
+        sqlite3.SQLITE_LOCKED,
+        sqlite3.SQLITE_NOMEM,
+        sqlite3.SQLITE_READONLY,
+        sqlite3.SQLITE_INTERRUPT,
+        sqlite3.SQLITE_IOERR,
+        sqlite3.SQLITE_FULL,
+        sqlite3.SQLITE_CANTOPEN,
+        sqlite3.SQLITE_PROTOCOL,
+    }
+)
+"""What SQLite says about the machine, and not about what is in the database."""
+
+
+def passes(error: Exception) -> bool:
+    """Whether an error may be gone when it is tried again: the machine is short of something, nothing is damaged."""
+    return code_of(error) in PASSING or isinstance(error, MemoryError)
 
 
 def code_of(error: Exception) -> int:

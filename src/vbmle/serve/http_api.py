@@ -93,6 +93,8 @@ class Api:
                 return failure(error.status, str(error))
             except MissingExtra as error:
                 return failure(501, str(error))
+            except MemoryError:
+                return failure(503, "there is not enough memory for it now; send the request again")
             except ClientDisconnect:
                 return Response(status_code=400)
             finally:

@@ -23,7 +23,7 @@ import uvicorn  # noqa: E402
 from starlette.types import ASGIApp  # noqa: E402
 
 from vbmle.serve.application import application  # noqa: E402
-from vbmle.serve.event_log import DamagedLog  # noqa: E402
+from vbmle.serve.event_log import DamagedLog, StorageError  # noqa: E402
 from vbmle.serve.service import Service  # noqa: E402
 from vbmle.serve.solves import SNAPSHOT_EVERY  # noqa: E402
 
@@ -67,7 +67,7 @@ def run(
     try:
         with asyncio.Runner(loop_factory=new_event_loop) as runner:
             runner.run(serve())
-    except DamagedLog as error:
+    except (DamagedLog, StorageError) as error:
         raise InputError(str(error)) from error
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import os
+import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,7 @@ from vbmle.serve.apart import Apart
 from vbmle.serve.bodies import LoopAnswer, LoopRequest, ModelAnswer
 from vbmle.serve.clock import Clock
 from vbmle.serve.controller import Controller, Pools
-from vbmle.serve.event_log import EventLog, damaged
+from vbmle.serve.event_log import EventLog, StorageError, damaged
 from vbmle.serve.events import Created, PolicySet
 from vbmle.serve.folder import Folder
 from vbmle.serve.insight import here
@@ -25,10 +27,13 @@ from vbmle.serve.learner import Learner, recommended_name
 from vbmle.serve.ledger import Ledger
 from vbmle.serve.outcomes import Outcomes
 from vbmle.serve.refusals import BadInput, Busy, Conflict, NotFound
-from vbmle.serve.solves import SNAPSHOT_EVERY
+from vbmle.serve.solves import SNAPSHOT_EVERY, Solves
 
 ROUND_SECONDS = 5.0
 """Between two looks at what is overdue, and after a failure at whether the disk works again."""
+
+FIRST_PAUSE = 0.05
+"""Seconds until loops that could not be read from disk are read again; twice as long each time, up to a round."""
 
 
 class Service:
@@ -48,12 +53,14 @@ class Service:
         self._every = snapshot_every
         self._mdps: dict[str, LinearMixtureMDP] = {}
         self._making = asyncio.Lock()
-        self._reading = False
+        self._reading: Reading | None = None
+        self._reread: asyncio.Task[None] | None = None
+        self._left: list[Solves] = []  # of loops as they were before they were read again
         self._durable: dict[str, int] = {}
         self._apart = Apart(folder.database) if apart else None
         self._pools = Pools(
-            ThreadPoolExecutor(max(1, (os.cpu_count() or 2) - 1), thread_name_prefix="vbmle-solves"),
-            ThreadPoolExecutor(1, thread_name_prefix="vbmle-insight"),
+            _threads(max(1, (os.cpu_count() or 2) - 1), "vbmle-solves"),
+            _threads(1, "vbmle-insight"),
             asyncio.Lock(),
             self._apart.look if self._apart else here,
         )
@@ -81,8 +88,7 @@ class Service:
             folder.close()
             raise
         try:
-            for name in service.log.loops():
-                await service._read(name, say)
+            service._install(await service._read_all(say))
         except BaseException:
             service.log.close()
             folder.close()
@@ -95,7 +101,7 @@ class Service:
         """None where requests can be served; else one line about why not."""
         if self.closing.is_set():
             return "the server is stopping"
-        return self.log.trouble or ("loops are being read from disk" if self._reading else None)
+        return self.log.trouble or (None if self._reading is None else self._reading.line())
 
     def loop(self, name: str) -> Controller:
         """A loop by name."""
@@ -106,8 +112,8 @@ class Service:
         return self.loops[name]
 
     def _require_steady(self) -> None:
-        if self._reading:
-            raise Busy("loops are being read from disk after a failed write; send the request again")
+        if self._reading is not None:
+            raise Busy(f"{self._reading.line()}; send the request again")
 
     async def put_model(self, name: str, npz: bytes) -> tuple[ModelAnswer, bool]:
         """Keep a model; the same again changes nothing. Also says whether it is new."""
@@ -156,7 +162,8 @@ class Service:
             )
             ledger.apply(self.log.append(name, created), Outcomes(mdp).reward)
             await self.log.settled()
-            self.loops[name] = self._controller(ledger, learner)
+            self._require_steady()  # it is on disk, and is found there where all loops are being read
+            self._install({name: self._controller(ledger, learner)})
             return self._answer(self.loops[name]), True
 
     @staticmethod
@@ -202,15 +209,33 @@ class Service:
         """A model that was kept; DamagedLog where it cannot be read any more."""
         try:
             return from_npz_bytes(npz or b"", LinearMixtureMDP.load)
-        except (*UNREADABLE, IndexError, ArithmeticError, MemoryError) as error:
+        except UNREADABLE as error:
+            if MemoryError in (type(error), type(error.__cause__)):
+                raise StorageError(f"there is not enough memory to read model {name}") from error
             raise damaged(self.folder, f"model {name} cannot be read") from error
 
     def _controller(self, ledger: Ledger, learner: Learner) -> Controller:
-        controller = Controller(ledger, learner, self.log, self._pools, self._every)
-        controller.solves.go_on()
-        return controller
+        return Controller(ledger, learner, self.log, self._pools, self._every)
 
-    async def _read(self, name: str, say: Callable[[str], None]) -> None:
+    def _install(self, controllers: dict[str, Controller]) -> None:
+        """Let loops answer and learn."""
+        self._reading = None
+        self.loops |= controllers
+        for controller in controllers.values():
+            controller.solves.go_on()
+            controller.insights.refresh()  # an alarm that rang before rings again, unasked
+
+    async def _read_all(self, say: Callable[[str], None]) -> dict[str, Controller]:
+        """All loops as they are on disk. None of them writes anything before all are read."""
+        names = self.log.loops()
+        self._reading = Reading(len(names))
+        found = {}
+        for name in names:
+            found[name] = await self._read(name, say)
+            self._reading.done += 1
+        return found
+
+    async def _read(self, name: str, say: Callable[[str], None]) -> Controller:
         """A loop as it is on disk."""
         created = self.log.lookup(name, "created", "created")
         if created is None or not isinstance(created.event, Created):
@@ -221,12 +246,16 @@ class Service:
             )
         mdp = await self._mdp(created.event.model)
         ledger, learner = await self.in_thread(restore, self.log, name, mdp, say)
-        self.loops[name] = self._controller(ledger, learner)
-        self.loops[name].insights.refresh()  # an alarm that rang before rings again, unasked
+        return self._controller(ledger, learner)
 
     async def in_thread(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Run what someone waits for beside the event loop, and without waiting for solves."""
-        return await asyncio.to_thread(function, *arguments)
+        try:
+            return await asyncio.to_thread(function, *arguments)
+        except RuntimeError as error:
+            if "thread" not in str(error):  # of the interpreter: "can't start new thread"
+                raise
+            raise Busy("the machine has no thread left for it; send the request again") from error
 
     async def beside(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Run what takes long and can wait, such as a replay, without keeping agents from learning."""
@@ -249,39 +278,57 @@ class Service:
         before.set()
 
     def _failed(self) -> None:
-        """Something was not written: forget all that rests on it, and read the loops again."""
+        """Something was not written: forget all that rests on it, and read the loops again, once at a time."""
+        self._left = [solves for solves in self._left if solves.busy]
         for controller in self.loops.values():
             controller.abandon()
-        self._reading = True
-        self._background(self._read_again())
+            self._left.append(controller.solves)
+        if self._reread is None:
+            self._reading = Reading(len(self.loops))
+            self._reread = self._background(self._read_again())
 
     async def _read_again(self) -> None:
-        for controller in self.loops.values():
-            await controller.solves.rest()
-        self.loops = {}
-        for name in self.log.loops():
-            await self._read(name, lambda line: None)
-        self.models = self.log.models()
-        self._reading = False
+        """Read the loops from disk, until that works."""
+        pause = FIRST_PAUSE
+        while True:
+            try:
+                failures = self.log.written.failures
+                self.log.begin_anew()
+                models, found = self.log.models(), await self._read_all(lambda line: None)
+                if failures == self.log.written.failures:
+                    break
+            except Exception as error:
+                self._reading = Reading(len(self.loops), trouble=" ".join(f"{error}".split()))
+                self._report("loops cannot be read from disk", error)
+            await asyncio.sleep(pause)
+            pause = min(2.0 * pause, ROUND_SECONDS)
+        self.loops, self.models, self._reread = {}, models, None
+        self._install(found)
+
+    def _report(self, message: str, error: BaseException) -> None:
+        """Into the log of the server."""
+        asyncio.get_running_loop().call_exception_handler({"message": message, "exception": error})
 
     async def _make_rounds(self) -> None:
         while True:
             await asyncio.sleep(ROUND_SECONDS)
-            self.log.probe()
-            if not self._reading:
-                for controller in self.loops.values():
+            try:
+                self.log.probe()
+                for controller in self.loops.values() if self._reading is None else ():
                     controller.expire()
+            except Exception as error:  # whatever it is, there is a next round
+                self._report("a round failed", error)
 
-    def _background(self, work: Any) -> None:
+    def _background(self, work: Any) -> asyncio.Task[Any]:
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._ended)
+        return task
 
     def _ended(self, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
-            context = {"message": "work in the background failed", "exception": error}
-            task.get_loop().call_exception_handler(context)
+            self._report("work in the background failed", error)
 
     def stop_streams(self) -> None:
         """Let those go who listen to events."""
@@ -291,13 +338,15 @@ class Service:
     async def close(self, keep: bool = True) -> None:
         """Finish what runs, keep a snapshot of every loop, and give the folder back."""
         self.stop_streams()
+        for task in list(self._tasks):
+            task.cancel()
+        for solves in self._left:
+            await solves.rest()
         for controller in self.loops.values():
             controller.insights.stop()
             await controller.solves.rest()
             if keep and self.log.trouble is None:
                 await controller.solves.keep()
-        for task in list(self._tasks):
-            task.cancel()
         if self._apart is not None:
             self._apart.close()
         for pool in (self._pools.solves, self._pools.insight):
@@ -306,6 +355,34 @@ class Service:
             self._apart.clear()
         self.log.close()
         self.folder.close()
+
+
+def _threads(count: int, name: str) -> ThreadPoolExecutor:
+    """A pool whose threads are there from the start. Where one cannot be started later, its job is queued all the same."""
+    pool, together = ThreadPoolExecutor(count, thread_name_prefix=name), threading.Barrier(count + 1)
+    try:
+        for _ in range(count):
+            pool.submit(together.wait)
+        together.wait()
+    except BaseException:
+        together.abort()
+        raise
+    return pool
+
+
+@dataclass
+class Reading:
+    """How far the reading of loops from disk is; or why it is tried again."""
+
+    loops: int
+    done: int = 0
+    trouble: str | None = None
+
+    def line(self) -> str:
+        """One line about it."""
+        if self.trouble is not None:
+            return f"loops cannot be read from disk, which is tried again: {self.trouble}"
+        return f"loops are being read from disk: {self.done} of {self.loops} so far"
 
 
 def restore(

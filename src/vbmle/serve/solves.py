@@ -62,6 +62,11 @@ class Solves:
         waits = self.ledger.mode == "frozen"
         return not self._jobs and (waits or not (self.ledger.unseen or self.ledger.solving))
 
+    @property
+    def busy(self) -> bool:
+        """Whether something runs."""
+        return bool(self._jobs)
+
     def go_on(self) -> None:
         """Do what is next, if anything is and nothing runs. To be called after every event that may matter."""
         if self._closed or self._resting or self._jobs:
