@@ -50,6 +50,8 @@ from vbmle.simulation import History as History
 from vbmle.simulation import Step as Step
 from vbmle.simulation import earned as earned
 from vbmle.simulation import simulate as simulate
+from vbmle.sweep import Comparison as Comparison
+from vbmle.sweep import Sweep as Sweep
 from vbmle.theory.hardness import Hardness as Hardness
 from vbmle.theory.hardness import hardness as hardness
 

@@ -298,7 +298,7 @@ class _Run:
         self.here = world.at(self.begun)
         self._losses = {id(self.here): _loss(self.here)}
         self._keep = _recorders(agent, lambda: self.here.theta, record)
-        self._metrics = _checked(metrics)
+        self._metrics = checked_metrics(metrics)
         self.path = np.empty((3, horizon - self.begun), dtype=np.int64)
         self.regret, self.seconds = np.empty((2, horizon - self.begun))
         self.kept: dict[str, list[Any]] = {name: [] for name in self._keep}
@@ -369,7 +369,7 @@ def _joined(old: Floats, new: Floats) -> Floats:
     return np.concatenate([old, new]) if len(old) else new
 
 
-def _checked(metrics: Mapping[str, Metric]) -> dict[str, Metric]:
+def checked_metrics(metrics: Mapping[str, Metric]) -> dict[str, Metric]:
     """Metrics by name, refused where one is no function or has the name of something else that is kept."""
     taken = {*PATH, *RECORDABLE, *TAKEN}
     for name, metric in metrics.items():
@@ -380,7 +380,10 @@ def _checked(metrics: Mapping[str, Metric]) -> dict[str, Metric]:
     return dict(metrics)
 
 
-TAKEN = ("distance_mean", "mle_error", "step", "state", "action", "next_state", "reward")
+TAKEN = (
+    *("distance_mean", "mle_error", "step", "state", "action", "next_state", "reward"),
+    *("experiment", "world", "agent", "trial", "dimension", "p_min_true"),
+)
 """Names of columns beside those of a history."""
 
 

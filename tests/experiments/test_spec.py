@@ -155,10 +155,14 @@ def test_a_file_says_what_is_run(tmp_path: Path):
 
 def test_the_spec_of_the_documentation_can_be_run(tmp_path: Path):
     text = (Path(__file__).parents[2] / "docs" / "sweeps.md").read_text()
-    (block,) = re.findall(r"^```toml\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
-    experiment = read(write(tmp_path, block))
+    spec, stop = re.findall(r"^```toml\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    experiment = read(write(tmp_path, spec))
     try_out(experiment, "docs/sweeps.md")
     assert list(experiment.worlds) == ["river length=4", "river length=6"]
+    stopped = read(write(tmp_path, spec + stop), trials=400)
+    assert stopped.stop is not None
+    assert stopped.budget("river length=4", "plain") == 400
+    assert stopped.budget("river length=4", "VBMLE, log bias") == 20
 
 
 def test_a_whole_number_for_a_float_is_the_same_spec(tmp_path: Path):

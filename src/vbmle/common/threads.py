@@ -1,6 +1,15 @@
-"""One thread per process: on busy cores several BLAS threads make small linear algebra many times slower."""
+"""Processes that are about to start: one thread each, and without the script that starts them.
+
+On busy cores several BLAS threads make small linear algebra many times slower. A spawned process runs the main script
+again, which a script without `if __name__ == "__main__"` does not survive; what we send to a process stands in modules.
+"""
 
 from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import ModuleType
 
 ONE_THREAD = {
     "OMP_NUM_THREADS": "1",
@@ -9,3 +18,14 @@ ONE_THREAD = {
     "VECLIB_MAXIMUM_THREADS": "1",
 }
 """Environment variables, read when NumPy is first loaded: for processes that are about to start."""
+
+
+@contextmanager
+def without_main() -> Iterator[None]:
+    """Within this block a process that is spawned does not import the main script."""
+    main = sys.modules["__main__"]
+    sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = main

@@ -5,10 +5,12 @@
     trouble       decisions since the row before that did not converge, whose certificate is not closed, or whose
                   confidence set was empty
     distance      |theta_t - theta*|^2 of the theta in force in the step (see `History`)
+    state, action where the step began and what was done, with `trajectories = true`
+    (by name)     metrics of your own, on average since the row before
     mle_error     |theta* - theta_t^MLE|^2 in the norm of A_t = sum_{i<t} phi_i phi_i' + lambda I (equation 13)
 
-The last is found after the run, from its path alone: what the data said in step t, whatever the agent made of
-it. Its lambda is 1, the paper's, for every agent, so that agents can be compared.
+The error of the estimate is found after the run, from its path alone: what the data said in step t, whatever the
+agent made of it. Its lambda is 1, the paper's, for every agent, so that agents can be compared.
 """
 
 from __future__ import annotations
@@ -70,7 +72,13 @@ def columns(history: History, steps: Ints) -> dict[str, Floats]:
         values = getattr(history, name)
         if values is not None:
             found[name] = values[at]
-    return found
+    return found | {name: mean_between(values, steps) for name, values in history.metrics.items()}
+
+
+def trajectories(history: History, steps: Ints) -> dict[str, Floats]:
+    """State and action in these steps, counted from the history's beginning."""
+    at = steps - 1
+    return {"state": history.states[at].astype(float), "action": history.actions[at].astype(float)}
 
 
 def mean_between(values: Floats, steps: Ints) -> Floats:

@@ -26,6 +26,11 @@ FROM_FILE = "vbmle.experiments.model_worlds:from_file"
 """What makes a world of { model = "file", theta = ... }."""
 
 FILE_KEYS = ("model", "theta", "reward", "discount", "domain")
+WANTED = {
+    "world": "a function that returns a vbmle.World, or a World",
+    "agent": "a class",
+    "metric": "a function of a vbmle.Step",
+}
 AGENT_METHODS = ("act", "observe", "policy")
 
 
@@ -40,6 +45,42 @@ class Own(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The folder where its package was found."""
     made: bool = False
     """Whether it is a World itself, not what makes one."""
+
+
+class Metric(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A metric of your own: a function of a `vbmle.Step`."""
+
+    name: str
+    code: str
+    """A hash of its code."""
+    home: str
+    """The folder where its package was found."""
+
+    def python(self) -> str:
+        """How Python calls it."""
+        return python(self.name)
+
+    def function(self) -> Callable[[Any], float]:
+        """The function; refused where its code is not what the sweep was begun with."""
+        require_same(self.name, {}, self)
+        return find("metric", self.name)
+
+
+def metric(name: Any, where: str) -> Metric:
+    """What records need to know of a metric; one line about what does not fit."""
+    if not isinstance(name, str) or not is_own(name):
+        raise InputError(f'{where} is {name!r}; it needs the name of a function, "module:function"')
+    try:
+        find("metric", name)
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from None
+    return Metric(name, code_of(name, {}), str(_home(name)))
+
+
+def python(name: str) -> str:
+    """How Python calls what has that name."""
+    module, _, attribute = name.partition(":")
+    return f"__import__({module!r}, fromlist=['*']).{attribute}"
 
 
 def is_own(name: str) -> bool:
@@ -65,7 +106,7 @@ def describe(kind: str, name: str, settings: dict[str, Any], where: str) -> tupl
     return fitted, Own(code_of(name, fitted), seeded, str(_home(name)), _is_world(name))
 
 
-def require_same(name: str, settings: dict[str, Any], own: Own) -> None:
+def require_same(name: str, settings: dict[str, Any], own: Own | Metric) -> None:
     """Refuse to run with other code than that which the trial was planned with."""
     look_in(Path(own.home))
     if code_of(name, settings) != own.code:
@@ -94,8 +135,7 @@ def find(kind: str, name: str) -> Callable[..., Any]:
     if kind == "world" and isinstance(found, World):
         return lambda: found
     if not callable(found):
-        wanted = "a function that returns a vbmle.World, or a World" if kind == "world" else "a class"
-        raise InputError(f"{kind} {name!r} is of type {type(found).__name__}; it needs {wanted}")
+        raise InputError(f"{kind} {name!r} is of type {type(found).__name__}; it needs {WANTED[kind]}")
     if kind == "agent" and isinstance(found, type):
         missing = [method for method in AGENT_METHODS if not hasattr(found, method)]
         if missing:

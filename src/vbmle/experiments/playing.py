@@ -80,10 +80,13 @@ def play(trial: Trial, state: bytes | None = None) -> Played:
             "ignore", f".*{EMPTY_SET}", RuntimeWarning
         )  # the column `trouble` counts them
         after = None if rest is None else rest.history
-        history = simulate(player, world, trial.horizon, seed=trial.chance, record=extra, after=after)
+        metrics = {name: metric.function() for name, metric in trial.record.metrics.items()}
+        history = simulate(player, world, trial.horizon, trial.chance, extra, after=after, metrics=metrics)
     path = continuing.paths(rest, history) if trial.record.mle_error else None
     steps = trial.steps[trial.steps > history.begun]
     columns = measures.columns(history, steps - history.begun)
+    if trial.record.trajectories:
+        columns |= measures.trajectories(history, steps - history.begun)
     if path is not None:
         columns["mle_error"] = measures.mle_error(world, path, trial.steps)[-len(steps) :]
     left = continuing.packed(trial, player, history, path)

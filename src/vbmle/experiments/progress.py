@@ -1,12 +1,16 @@
-"""How a run is shown: bars on a terminal, a few lines elsewhere. Both go to stderr; results go to stdout."""
+"""How a run is shown: bars on a terminal, one bar in a notebook, a few lines elsewhere.
+
+What is no notebook's goes to stderr; results go to stdout.
+"""
 
 from __future__ import annotations
 
+import html
 import sys
 from contextlib import AbstractContextManager, nullcontext
 from time import monotonic
 from types import TracebackType
-from typing import Self, TextIO
+from typing import Any, Self, TextIO
 
 from rich.console import Console
 from rich.progress import (
@@ -23,6 +27,9 @@ from rich.text import Text
 
 QUIET_SECONDS = 20.0
 """Time between two lines when nobody watches."""
+
+NOTEBOOK_SECONDS = 0.3
+"""Time between two pictures of the bar in a notebook."""
 
 
 class Bars:
@@ -94,6 +101,47 @@ class Lines:
             self._last = monotonic()
 
 
+class NotebookBar:
+    """One line of HTML in the cell that is running, written over and over."""
+
+    def __init__(self) -> None:
+        self._name, self._done, self._total, self._last = "", 0, 0, monotonic()
+        self._shown: Any = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._shown is not None:
+            self._show()
+
+    def say(self, line: str) -> None:
+        print(line, flush=True)
+
+    def begin(self, name: str, totals: dict[str, int], done: dict[str, int]) -> None:
+        self._name, self._total, self._done = name, sum(totals.values()), sum(done.values())
+        self._show()
+
+    def finished(self, agent: str) -> None:
+        self._done += 1
+        if monotonic() - self._last >= NOTEBOOK_SECONDS:
+            self._show()
+
+    def _show(self) -> None:
+        from IPython.display import display
+
+        self._last = monotonic()
+        text = f"{self._name}: {self._done} of {self._total} trials"
+        bar = f'<progress value="{self._done}" max="{self._total}"></progress> {html.escape(text)}'
+        content = {"text/plain": text, "text/html": bar}
+        if self._shown is None:
+            self._shown = display(content, raw=True, display_id=True)
+        else:
+            self._shown.update(content, raw=True)
+
+
 class _Rate(ProgressColumn):
     """Trials per second, or seconds per trial where they are long."""
 
@@ -104,8 +152,17 @@ class _Rate(ProgressColumn):
         return Text(f"{speed:.1f} trials/s" if speed >= 1.0 else f"{1.0 / speed:.1f} s/trial")
 
 
-def watch() -> Bars | Lines:
+def in_notebook() -> bool:
+    """Whether a kernel runs this, whose output is a cell."""
+    shell = sys.modules.get("IPython")
+    running = shell.get_ipython() if shell else None
+    return running is not None and hasattr(running, "kernel")
+
+
+def watch() -> Bars | Lines | NotebookBar:
     """What suits where the output goes."""
+    if in_notebook():
+        return NotebookBar()
     return Bars() if sys.stderr.isatty() else Lines()
 
 

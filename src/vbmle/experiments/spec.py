@@ -21,8 +21,8 @@ from vbmle.agents.base import Role
 from vbmle.common import validation
 from vbmle.common.settings import nearest, settings_of
 from vbmle.common.validation import Ints
-from vbmle.experiments import InputError, catalogue, measures
-from vbmle.experiments.own_parts import Own
+from vbmle.experiments import InputError, catalogue, measures, own_parts
+from vbmle.experiments.own_parts import Metric, Own
 from vbmle.experiments.stopping import Stopping
 
 
@@ -40,8 +40,7 @@ class Choice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def python(self, home: str) -> str:
         """How Python calls its maker; `home` is where ours are."""
-        module, _, attribute = self.name.rpartition(":")
-        return f"__import__({module!r}, fromlist=['*']).{attribute}" if module else f"{home}.{self.name}"
+        return own_parts.python(self.name) if own_parts.is_own(self.name) else f"{home}.{self.name}"
 
     def call(self, *first: str, **seeds: int) -> str:
         """The call that makes it, as text."""
@@ -59,6 +58,16 @@ class Recording(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     steps: Literal["every", "log"] = "every"
     distance: bool = False
     mle_error: bool = False
+    trajectories: bool = False
+    metrics: dict[str, Metric] = {}
+    """Of your own, by name."""
+
+    def told(self) -> dict[str, Any]:
+        """As a table of a file: what differs from the defaults."""
+        given: dict[str, Any] = {"steps": self.steps} if self.steps != "every" else {}
+        given |= {name: True for name in ("distance", "mle_error", "trajectories") if getattr(self, name)}
+        metrics = {label: metric.name for label, metric in self.metrics.items()}
+        return given | ({"metrics": metrics} if metrics else {})
 
     def at(self, horizon: int) -> Ints:
         """The recorded steps, from 1."""
@@ -193,7 +202,9 @@ class Trial(msgspec.Struct, frozen=True):
         if not (world.own and world.own.made):
             made += world.arguments(**self._world_seed())
         player = agent.python("vbmle") + agent.arguments("w.mdp", *truth, **self._agent_seed())
-        run = f"vbmle.simulate({player}, w, {self.horizon}, seed={self.chance})"
+        asked = [f"{label!r}: {metric.python()}" for label, metric in self.record.metrics.items()]
+        metrics = f", metrics={{{', '.join(asked)}}}" if asked else ""
+        run = f"vbmle.simulate({player}, w, {self.horizon}, seed={self.chance}{metrics})"
         return f"import vbmle; w = {made}; {run}"
 
     def _world_seed(self) -> dict[str, int]:
@@ -215,6 +226,8 @@ class Trial(msgspec.Struct, frozen=True):
             about[choice].pop("role", None)  # of the report alone
             own = about[choice].pop("own", None)
             about[choice] |= {} if own is None else {"code": own["code"]}  # wherever it was found
+        for metric in about["record"]["metrics"].values():
+            del metric["home"]
         return _digest([code, about, self.seeds()])[:16]
 
 

@@ -9,6 +9,12 @@
 
     [record]                                 # optional
     steps = "log"
+    metrics = { "queue length" = "mypackage.queues:length" }   # of your own, called with a vbmle.Step
+
+    [stop]                                   # optional: comparisons decide how many trials it takes (`stopping`)
+    reference = "VBMLE"
+    rivals = ["greedy"]
+    looks = { "river length=4" = [100, 200, 400] }             # for each world
 
     [worlds.river]                           # the label in the report
     world = "riverswim"                      # the name in the catalogue; the label if left out
@@ -32,6 +38,7 @@ from __future__ import annotations
 
 import itertools
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, get_args
 
@@ -39,9 +46,11 @@ import msgspec
 
 from vbmle.agents.base import Role
 from vbmle.common.settings import fit, nearest
-from vbmle.experiments import InputError, catalogue, own_parts, playing
+from vbmle.experiments import InputError, catalogue, own_parts, playing, toml
 from vbmle.experiments.spec import Choice, Experiment, Recording
+from vbmle.experiments.stopping import Stopping
 from vbmle.model.world import World
+from vbmle.simulation import checked_metrics
 
 FIELDS = Experiment.__struct_fields__
 SWEEP = "sweep"
@@ -53,27 +62,81 @@ REFUSALS = (ValueError, TypeError, ArithmeticError, MemoryError)
 def read(path: Path, **changes: int | None) -> Experiment:
     """The experiment that a file describes, with these fields in place of the file's."""
     content = _content(path) | {key: value for key, value in changes.items() if value is not None}
+    return described({"name": path.stem} | content, str(path), path.parent)
+
+
+def described(content: Mapping[str, Any], where: str, folder: Path) -> Experiment:
+    """The experiment that the tables of a file describe; `where` they stand, and the folder of files that they name."""
     for key in content:
         if key not in FIELDS:
-            raise InputError(f"{path}: there is no field {key!r}; {nearest(key, FIELDS)}")
+            raise InputError(f"{where}: there is no field {key!r}; {nearest(key, FIELDS)}")
     for key in ("worlds", "agents", "trials", "horizon"):
         if key not in content:
-            raise InputError(f"{path}: {key} is missing; {_example(key)}")
-    name = content.get("name", path.stem)
-    words = {key: content[key] for key in ("title", "reference", "sections") if key in content}
-    for field, value in (("name", name), *words.items()):
+            raise InputError(f"{where}: {key} is missing; {_example(key)}")
+    words = {key: content[key] for key in ("name", "title", "reference", "sections") if key in content}
+    for field, value in words.items():
         if not isinstance(value, str) or not value.strip():
-            raise InputError(f"{path}: {field} is {value!r}; it needs a string")
-    where = f"{path}: record"
-    record = Recording(**fit(where, "record", Recording, _table(where, content.get("record", {}))))
-    own_parts.look_in(path.parent, Path.cwd())
-    worlds = _choices(path, "world", content["worlds"])
-    agents = _choices(path, "agent", content["agents"])
-    size = {"trials": content["trials"], "horizon": content["horizon"]}
+            raise InputError(f"{where}: {field} is {value!r}; it needs a string")
+    own_parts.look_in(folder, Path.cwd())
+    record = _recording(f"{where}: record", content.get("record", {}))
+    worlds = _choices(where, folder, "world", content["worlds"])
+    agents = _choices(where, folder, "agent", content["agents"])
+    rest = {"trials": content["trials"], "horizon": content["horizon"], "stop": _stopping(where, content)}
     try:
-        return Experiment(name=name, worlds=worlds, agents=agents, record=record, **words, **size)
+        return Experiment(worlds=worlds, agents=agents, record=record, **words, **rest)
     except InputError as error:
-        raise InputError(f"{path}: {str(error).removeprefix(f'{name}: ')}") from None
+        raise InputError(f"{where}: {str(error).removeprefix(words['name'] + ': ')}") from None
+
+
+def written(experiment: Experiment) -> str:
+    """The same as TOML, which `read` makes equal to it."""
+    return toml.written(told(experiment))
+
+
+def told(experiment: Experiment) -> dict[str, Any]:
+    """The tables of a file that describes it; what a sweep of settings made stands label by label."""
+    content: dict[str, Any] = {"name": experiment.name}
+    words = ("title", "reference", "sections")
+    content |= {key: value for key in words if (value := getattr(experiment, key))}
+    content |= {"trials": experiment.trials, "horizon": experiment.horizon}
+    record = experiment.record.told()
+    if record:
+        content["record"] = record
+    if experiment.stop is not None:
+        content["stop"] = {k: v for k, v in msgspec.to_builtins(experiment.stop).items() if v is not None}
+    for kind in ("world", "agent"):
+        content[f"{kind}s"] = {
+            label: _told(kind, choice) for label, choice in getattr(experiment, f"{kind}s").items()
+        }
+    return content
+
+
+def _told(kind: str, choice: Choice) -> dict[str, Any]:
+    """The table of a world or an agent."""
+    role = {"role": choice.role} if choice.role and kind == "agent" else {}
+    if choice.name == own_parts.FROM_FILE:
+        return {kind: choice.settings}
+    return {kind: choice.name, **choice.settings, **role}
+
+
+def _recording(where: str, content: Any) -> Recording:
+    table = dict(_table(where, content))
+    named = _table(f"{where}: metrics", table.pop("metrics", {}))
+    metrics = {label: own_parts.metric(name, f"{where}: metrics.{label}") for label, name in named.items()}
+    try:
+        checked_metrics({label: own_parts.find("metric", metric.name) for label, metric in metrics.items()})
+    except ValueError as error:
+        raise InputError(f"{where}: {error}") from None
+    return Recording(**fit(where, "record", Recording, table), metrics=metrics)
+
+
+def _stopping(where: str, content: Mapping[str, Any]) -> Stopping | None:
+    if "stop" not in content:
+        return None
+    try:
+        return msgspec.convert(content["stop"], Stopping)
+    except msgspec.ValidationError as error:
+        raise InputError(f"{where}: stop: {error}") from None
 
 
 def try_out(experiment: Experiment, where: str | Path) -> None:
@@ -118,15 +181,15 @@ def _content(path: Path) -> dict[str, Any]:
         raise InputError(f"{path}: it is not TOML: {error}") from None
 
 
-def _choices(path: Path, kind: str, tables: Any) -> dict[str, Choice]:
+def _choices(home: str, folder: Path, kind: str, tables: Any) -> dict[str, Choice]:
     """Labels and choices of [worlds] or [agents], a swept setting as one choice per value."""
     found: dict[str, Choice] = {}
-    for label, content in _table(f"{path}: {kind}s", tables).items():
-        where = f"{path}: {kind}s.{label}"
+    for label, content in _table(f"{home}: {kind}s", tables).items():
+        where = f"{home}: {kind}s.{label}"
         table = dict(_table(where, content))
         name = table.pop(kind, label)
         if kind == "world" and isinstance(name, dict):
-            name, told = own_parts.from_file(name, path.parent, where)
+            name, told = own_parts.from_file(name, folder, where)
             table |= told
         if not isinstance(name, str):
             raise InputError(f"{where}: {kind} is {name!r}; it needs the name of one (see vbmle {kind}s)")
