@@ -13,17 +13,19 @@ from starlette.responses import Response, StreamingResponse
 
 from vbmle.common.extras import MissingExtra
 from vbmle.common.validation import InputError
-from vbmle.serve import bodies, export, status, stream
+from vbmle.serve import bodies, export, status
 from vbmle.serve.bodies import Failure
 from vbmle.serve.controller import Controller
 from vbmle.serve.counterfactual import Replay, replay
 from vbmle.serve.event_log import StorageError
 from vbmle.serve.metrics import Metrics
-from vbmle.serve.refusals import BadInput, NotFound, Refusal
+from vbmle.serve.refusals import BadInput, Busy, NotFound, Refusal
 from vbmle.serve.service import Service
 
 BODY_BYTES = 2**20
 MODEL_BYTES = 2**28
+MODELS_AT_ONCE = 2
+"""Bodies of models that are taken in at the same time."""
 
 Body = TypeVar("Body")
 Handler = Callable[[Request], Awaitable[Response]]
@@ -52,6 +54,7 @@ class Api:
 
     def __init__(self, service: Service) -> None:
         self.service, self.metrics = service, Metrics(service)
+        self._models_coming = 0
 
     def operations(self) -> list[Operation]:
         """Everything under /v1."""
@@ -107,7 +110,15 @@ class Api:
 
     async def put_model(self, request: Request) -> Response:
         name = _name(request, "model")
-        made, new = await self.service.put_model(name, await read(request, MODEL_BYTES))
+        if self._models_coming >= MODELS_AT_ONCE:
+            raise Busy(
+                f"{MODELS_AT_ONCE} models are being sent, which is the most at once; send it again in a moment"
+            )
+        self._models_coming += 1
+        try:
+            made, new = await self.service.put_model(name, await read(request, MODEL_BYTES))
+        finally:
+            self._models_coming -= 1
         return answer(made, 201 if new else 200)
 
     async def loops(self, request: Request) -> Response:
@@ -159,7 +170,8 @@ class Api:
         follow = request.query_params.get("follow", "true")
         if follow not in ("true", "false"):
             raise BadInput(f"follow is {follow!r}; it needs true or false")
-        content = stream.follow(self.service, controller.name, int(given), follow == "true")
+        self.service.streams.require_room()
+        content = self.service.streams.follow(controller.name, int(given), follow == "true")
         return StreamingResponse(content, media_type="text/event-stream")
 
     async def export(self, request: Request) -> Response:

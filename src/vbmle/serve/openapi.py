@@ -16,8 +16,11 @@ ERRORS = {
     401: "The token is missing or wrong.",
     403: "The request came from a page of another site, or was meant for another host.",
     409: "It contradicts what is recorded.",
+    408: "The request was not complete in time; send it again.",
     413: "The body is too large.",
     422: "Bad input; the line says what is wrong, where, and what would be right.",
+    429: "Too many wrong tokens came from your address; send the request again in a second.",
+    431: "What comes before the body is too large.",
     503: "Not now; send the request again.",
     507: "The disk is full; nothing was recorded.",
 }

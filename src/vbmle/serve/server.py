@@ -11,8 +11,11 @@ import socket
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 from vbmle.common import extras
 from vbmle.common.validation import InputError
@@ -23,6 +26,7 @@ import uvicorn  # noqa: E402
 from starlette.types import ASGIApp  # noqa: E402
 
 from vbmle.serve.application import application  # noqa: E402
+from vbmle.serve.connections import Connection, Crowd, Limits, room_for_connections  # noqa: E402
 from vbmle.serve.event_log import DamagedLog, StorageError  # noqa: E402
 from vbmle.serve.service import Service  # noqa: E402
 from vbmle.serve.solves import SNAPSHOT_EVERY  # noqa: E402
@@ -36,7 +40,8 @@ SWITCH_SECONDS = 0.0001
 """How long a solve may keep the interpreter to itself while a request waits; fifty times less than by default."""
 
 SHORTEST_TOKEN = 16
-REQUESTS_AT_ONCE = 2000
+SEND_BUFFER = 2**18
+"""Bytes that the system may keep for a client that does not read them."""
 LAST_REQUESTS_SECONDS = 5
 
 
@@ -76,21 +81,23 @@ async def _serve(service: Service, listener: socket.socket, app: ASGIApp, say: C
     gc.collect()
     gc.freeze()  # what is there now stays: looking through all of it for garbage would stop everything for 50 ms
     logging.getLogger("asyncio").setLevel(logging.ERROR)  # a client that hangs up is no news
+    limits = Limits()
+    crowd = Crowd(replace(limits, connections=room_for_connections(limits.connections)))
+    protocol: Any = partial(Connection, crowd)
     config = uvicorn.Config(
         app,
         log_level="warning",
         access_log=False,
         lifespan="off",
-        limit_concurrency=REQUESTS_AT_ONCE,
         timeout_graceful_shutdown=LAST_REQUESTS_SECONDS,
         server_header=False,
         proxy_headers=False,
-        http="httptools",
+        http=protocol,
         ws="none",
     )
     name, port = listener.getsockname()[:2]
     shown = f"[{name}]" if ":" in name else name
-    server = Server(config, service)
+    server = Server(config, service, crowd)
     with server.capture_signals():  # whoever reads the line may already stop it
         say(f"serving {service.folder.path} at http://{shown}:{port}/ (Ctrl-C stops it)")
         await server.serve(sockets=[listener])
@@ -99,9 +106,14 @@ async def _serve(service: Service, listener: socket.socket, app: ASGIApp, say: C
 class Server(uvicorn.Server):
     """Ends the streams of events when it is told to stop, so that nobody waits for them."""
 
-    def __init__(self, config: uvicorn.Config, service: Service) -> None:
+    def __init__(self, config: uvicorn.Config, service: Service, crowd: Crowd) -> None:
         super().__init__(config)
-        self._service = service
+        self._service, self._crowd = service, crowd
+
+    async def main_loop(self) -> None:
+        watching = asyncio.create_task(self._crowd.watch())
+        await super().main_loop()
+        watching.cancel()
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -126,6 +138,7 @@ def listen(host: str, port: int) -> socket.socket:
             family, kind, protocol
         )  # asyncio sends small answers at once only if it is TCP by name
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER)
         listener.bind(address)
         listener.listen(2048)
     except (OSError, OverflowError) as error:

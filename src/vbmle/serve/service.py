@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from vbmle.common.files import UNREADABLE, from_npz_bytes
+from vbmle.common.files import UNREADABLE, from_npz_bytes, unpacked_size
 from vbmle.common.validation import InputError
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.serve import snapshots
@@ -28,6 +28,14 @@ from vbmle.serve.ledger import Ledger
 from vbmle.serve.outcomes import Outcomes
 from vbmle.serve.refusals import BadInput, Busy, Conflict, NotFound
 from vbmle.serve.solves import SNAPSHOT_EVERY, Solves
+from vbmle.serve.stream import Streams
+
+MOST_MODELS = 1000
+MOST_LOOPS = 1000
+"""In one folder: a server keeps all loops in memory."""
+
+UNPACKED_BYTES = 2**28
+"""That the arrays of a model may have, as its archive says before any of it is unpacked."""
 
 ROUND_SECONDS = 5.0
 """Between two looks at what is overdue, and after a failure at whether the disk works again."""
@@ -48,7 +56,7 @@ class Service:
         except BaseException:
             self.log.close()
             raise
-        self.news = asyncio.Event()
+        self.streams = Streams(self.log)
         self.closing = asyncio.Event()
         self._every = snapshot_every
         self._mdps: dict[str, LinearMixtureMDP] = {}
@@ -56,7 +64,6 @@ class Service:
         self._reading: Reading | None = None
         self._reread: asyncio.Task[None] | None = None
         self._left: list[Solves] = []  # of loops as they were before they were read again
-        self._durable: dict[str, int] = {}
         self._apart = Apart(folder.database) if apart else None
         self._pools = Pools(
             _threads(max(1, (os.cpu_count() or 2) - 1), "vbmle-solves"),
@@ -117,7 +124,12 @@ class Service:
 
     async def put_model(self, name: str, npz: bytes) -> tuple[ModelAnswer, bool]:
         """Keep a model; the same again changes nothing. Also says whether it is new."""
+        if name not in self.models and len(self.models) >= MOST_MODELS:
+            raise BadInput(
+                f"this folder has {len(self.models)} models, which is the most; use another folder"
+            )
         try:
+            _require_small(unpacked_size(npz))
             mdp = await self.in_thread(from_npz_bytes, npz, LinearMixtureMDP.load)
         except (*UNREADABLE, IndexError, ArithmeticError, MemoryError) as error:
             text = " ".join(str(error).split(": ", 1)[-1].split())  # without the name of a temporary file
@@ -147,6 +159,10 @@ class Service:
             if known is not None:
                 self._require_same(name, request, known)
                 return self._answer(known), False
+            if len(self.loops) >= MOST_LOOPS:
+                raise BadInput(
+                    f"this folder has {len(self.loops)} loops, which is the most; use another folder"
+                )
             mdp = await self._mdp(request.model)
             agent, learner = await self.in_thread(self._fresh, mdp, request.agent, request.settings)
             self._require_steady()  # while the agent was made, a write may have failed
@@ -261,21 +277,11 @@ class Service:
         """Run what takes long and can wait, such as a replay, without keeping agents from learning."""
         return await asyncio.wrap_future(self._pools.insight.submit(function, *arguments))
 
-    def durable(self, name: str) -> int:
-        """The number of the last event of a loop that was committed since the start; 0 where none was."""
-        return self._durable.get(name, 0)
-
     def _committed(self, last: dict[str, int]) -> None:
-        self._durable |= last
         for name, seq in last.items():
             if name in self.loops:
                 self.loops[name].committed(seq)
-        self._tell()
-
-    def _tell(self) -> None:
-        """Wake up who waits for news."""
-        self.news, before = asyncio.Event(), self.news
-        before.set()
+        self.streams.committed(last)
 
     def _failed(self) -> None:
         """Something was not written: forget all that rests on it, and read the loops again, once at a time."""
@@ -333,7 +339,7 @@ class Service:
     def stop_streams(self) -> None:
         """Let those go who listen to events."""
         self.closing.set()
-        self._tell()
+        self.streams.stop()
 
     async def close(self, keep: bool = True) -> None:
         """Finish what runs, keep a snapshot of every loop, and give the folder back."""
@@ -351,6 +357,7 @@ class Service:
             self._apart.close()
         for pool in (self._pools.solves, self._pools.insight):
             pool.shutdown(cancel_futures=True)
+        self.streams.close()
         if self._apart is not None:
             self._apart.clear()
         self.log.close()
@@ -383,6 +390,11 @@ class Reading:
         if self.trouble is not None:
             return f"loops cannot be read from disk, which is tried again: {self.trouble}"
         return f"loops are being read from disk: {self.done} of {self.loops} so far"
+
+
+def _require_small(size: int) -> None:
+    if size > UNPACKED_BYTES:
+        raise ValueError(f"it unpacks to {size} bytes; {UNPACKED_BYTES} is the most")
 
 
 def restore(
