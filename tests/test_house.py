@@ -147,6 +147,7 @@ WHERE = {
     "record another kind of event": "KINDS",
     "add an argument to `vbmle serve`": "add_argument(",
     "add a figure for Prometheus": "CounterMetricFamily(",
+    "change how much a client may ask for at once": "class Limits",
     "read models from another kind of file": "def models_from_",
     "change what a saved model holds": "def arrays_of",
     "change how rounded rows of models are mended": "class _Rounding",
