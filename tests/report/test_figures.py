@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from vbmle.plot.panels import Panel, Series, legend
+from vbmle.plot.panels import Panel, Series, legend, plain, spread_out
 from vbmle.plot.styles import assign
 from vbmle.report import figures, latex, table_pictures
 from vbmle.report.charts import Chart
@@ -35,13 +35,13 @@ def strips(name: str, panels: int) -> Chart:
     return Chart("x-trials", "trials", "", "", "", shown)
 
 
-@pytest.mark.parametrize(("name", "across"), [(SHORT, 3), (LONG, 2)])
+@pytest.mark.parametrize(("name", "across"), [(SHORT, 3), (LONG, 1)])
 def test_names_at_the_side_leave_room_for_the_dots(name: str, across: int):
     figure = figures.draw(strips(name, 6), assign(["VBMLE"]))
     figure.draw_without_rendering()
     boxes = [axes.get_position() for axes in figure.axes]
     assert len({round(box.x0, 3) for box in boxes}) == across
-    assert min(box.width for box in boxes) * figure.get_figwidth() > 1.5
+    assert min(box.width for box in boxes) * figure.get_figwidth() > 0.8
 
 
 def test_ticks_side_by_side_do_not_run_into_each_other():
@@ -87,3 +87,76 @@ def test_the_picture_of_a_table_has_all_its_rows(tmp_path: Path):
     bottom = (table_pictures.MARGIN + table_pictures.HEAD + 59 * table_pictures.ROW) * table_pictures.DPI
     assert dark.max() > bottom  # the last row of the page
     assert (tmp_path / "table.pdf").stat().st_size > 1000
+
+
+def lines(names: list[str], panels: int = 1) -> Chart:
+    steps = np.arange(1.0, 5001.0, 50.0)
+    series = [Series(name, name, steps, (1.0 + 0.01 * n) * steps) for n, name in enumerate(names)]
+    shown = [Panel("lines", f"world {n}", "step t", "regret", series) for n in range(panels)]
+    return Chart("x-regret", "regret", "", "", "", shown)
+
+
+@pytest.mark.parametrize("panels", [1, 3])
+def test_curves_are_named_at_their_ends_and_names_do_not_touch(panels: int):
+    """Ends that are much closer to each other than names are high."""
+    names = [f"agent number {n}" for n in range(8)]
+    figure = figures.draw(lines(names, panels), assign(names))
+    figure.draw_without_rendering()
+    assert not figure.legends
+    for axes in figure.axes[:panels]:
+        assert [text.get_text() for text in axes.texts] == names
+        boxes = [text.get_window_extent() for text in axes.texts]
+        assert all(one.y1 <= two.y0 + 1.0 for one, two in pairwise(boxes))  # in the order of their ends
+        assert max(box.x1 for box in boxes) <= figure.bbox.x1
+
+
+def test_more_curves_are_small_multiples():
+    names = [f"agent {n}" for n in range(9)]
+    figure = figures.draw(lines(names), assign(names))
+    shown = [axes for axes in figure.axes if axes.get_visible()]
+    assert [axes.texts[0].get_text() for axes in shown] == names
+    looks = assign(names)
+    for axes, name in zip(shown, names, strict=True):
+        colors = [line.get_color() for line in axes.lines]
+        assert colors == [figures.FAINT.color] * 8 + [looks[name].color]
+    grid = figures.draw(lines(names, 3), assign(names))
+    assert len(grid.axes) == 27
+
+
+def test_ticks_are_numbers_in_full():
+    figure = figures.draw(lines(["a"]), assign(["a"]))
+    figure.draw_without_rendering()
+    ticks = [label.get_text() for label in figure.axes[0].get_xticklabels()]
+    assert "2,000" in ticks
+    assert plain(0.0002) == "0.0002"
+    assert plain(3e8) == "3 $10^{8}$"
+
+
+@pytest.mark.parametrize(("panels", "points"), [(1, 239.0), (3, 397.0)])
+def test_figures_have_the_width_of_a_column(tmp_path: Path, panels: int, points: float):
+    """And their type is 8 pt, embedded as TrueType."""
+    chart = lines(["a", "b"], panels)
+    figure = figures.draw(chart, assign(["a", "b"]))
+    assert figure.get_figwidth() * 72.27 == pytest.approx(points)
+    axes = figure.axes[0]
+    assert {text.get_fontsize() for text in (axes.title, axes.xaxis.label, *axes.get_xticklabels())} == {8.0}
+    figures.write(chart, tmp_path, assign(["a", "b"]))
+    table_pictures.write([Mean("w", "a", 1.0)], tmp_path / "table")
+    for name in ("x-regret.pdf", "table.pdf"):
+        content = (tmp_path / name).read_bytes()
+        assert b"/Type3" not in content
+        assert b"/CIDFontType2" in content  # the TrueType of PDF
+
+
+@pytest.mark.parametrize("places", [[0.0] * 5, [90.0, 95.0, 100.0], [10.0, 50.0, 52.0, 99.0], [3.0]])
+def test_names_are_moved_apart_inside_the_height_and_no_further_than_it_takes(places: list[float]):
+    moved = spread_out(places, 10.0, 100.0)
+    assert all(two - one >= 10.0 - 1e-9 for one, two in pairwise(moved))
+    assert min(moved) >= 0.0
+    assert max(moved) <= 100.0
+    alone = [
+        n
+        for n, place in enumerate(places)
+        if all(abs(place - o) >= 20.0 for o in places[:n] + places[n + 1 :])
+    ]
+    assert all(moved[n] == places[n] for n in alone)

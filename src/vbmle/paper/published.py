@@ -23,5 +23,5 @@ FIGURES: dict[tuple[str, str], Published] = {
     ("(15,4)", "VBMLE"): Published("42.232", None),
     ("(3,2)", "UCLK"): Published("3.135", "79.289"),
     ("(5,4)", "UCLK"): Published("49.763", "23.982"),
-    ("(15,4)", "UCLK"): Published(">= 35 hours", None),
+    ("(15,4)", "UCLK"): Published("≥ 35 hours", None),
 }

@@ -31,6 +31,21 @@ LEVEL_COLORS = (
 """Ground and ink of each level, best first: blue to orange, which the colour-blind can tell apart; in grey the best is
 darkest."""
 
+PRINT: Any = {
+    "pdf.fonttype": 42,
+    "ps.fonttype": 42,
+    "font.size": 8.0,
+    **{f"{part}size": 8.0 for part in ("axes.title", "axes.label", "xtick.label", "ytick.label")},
+    **{
+        "legend.fontsize": 8.0,
+        "axes.linewidth": 0.6,
+        "grid.linewidth": 0.5,
+        "mathtext.fontset": "dejavusans",
+    },
+    **{f"{axis}tick.major.{part}": size for axis in "xy" for part, size in (("width", 0.6), ("size", 2.5))},
+}
+"""Settings of matplotlib for figures on paper: 8 pt type, as TrueType in PDFs (some venues refuse its Type 3)."""
+
 # By the name of the line in plotly: what matplotlib calls it.
 LINES: dict[str, Any] = {
     "solid": "-",

@@ -276,8 +276,8 @@ def _points(agent: str, x: Sequence[float], samples: Sequence[Floats], worlds: S
     return Series(agent, agent, np.array(x, dtype=float), means, low, high, medians, worlds=worlds)
 
 
-def along(sweep: Sweep, name: str) -> Chart:
-    """Regret in the end against the parameter that was varied."""
+def along(sweep: Sweep, name: str, apart: Sequence[str] = ()) -> Chart:
+    """Regret in the end against the parameter that was varied; `apart` tells the files of two apart."""
     parameter, series = sweep.parameter, []
     for agent in agents_of(sweep.worlds):
         here = [(v, w) for v, w in zip(sweep.values, sweep.worlds, strict=True) if agent in w.agents]
@@ -303,13 +303,20 @@ def along(sweep: Sweep, name: str) -> Chart:
         f"{'; the thin line joins the medians' if few else ''}. {REGRET}"
     )
     title = f"Regret against {parameter}"
-    return Chart(stem(name, "against", parameter, *_apart(sweep)), "parameter", title, note, caption, [panel])
+    return Chart(stem(name, "against", parameter, *apart), "parameter", title, note, caption, [panel])
 
 
-def _apart(sweep: Sweep) -> list[str]:
-    """What tells the files of two sweeps over the same parameter apart."""
-    made = sweep.worlds[0].choice
-    return [made.name if made else "", *(f"{key}={value}" for key, value in sweep.fixed.items())]
+def _all_along(sweeps: Sequence[Sweep], name: str) -> list[Chart]:
+    """A chart for each; the names of their files say no more than it takes to tell them apart."""
+    kinds = [sweep.worlds[0].choice.name if sweep.worlds[0].choice else "" for sweep in sweeps]
+    fixed = [[f"{key}={value}" for key, value in sweep.fixed.items()] for sweep in sweeps]
+    names = [sweep.parameter for sweep in sweeps]
+    with_kind = list(zip(names, kinds, strict=True))
+    made = []
+    for sweep, kind, rest, both in zip(sweeps, kinds, fixed, with_kind, strict=True):
+        apart = [kind] if names.count(sweep.parameter) > 1 else []
+        made.append(along(sweep, name, [*apart, *(rest if with_kind.count(both) > 1 else [])]))
+    return made
 
 
 # Across all worlds
@@ -465,7 +472,7 @@ def build(worlds: Sequence[WorldRuns], kinds: Sequence[str], name: str, paramete
     found: list[Chart | None] = []
     for kind in kinds:
         if kind == "parameter":
-            found += [along(sweep, name) for sweep in arranged.sweeps(worlds, parameter)]
+            found += _all_along(arranged.sweeps(worlds, parameter), name)
         elif worlds:
             found.append(makers[kind](worlds, name))
     return [chart for chart in found if chart is not None]

@@ -33,6 +33,7 @@ class Gain:
     """An explorer beside an agent that does not explore, in one world."""
 
     world: str
+    experiment: str
     found: Difference
 
     @property
@@ -66,7 +67,7 @@ def gains(worlds: Sequence[WorldRuns]) -> list[Gain]:
             for other in greedy if world.reference in explorers else [world.reference]:
                 gap = significance.difference(world, one, other)
                 if gap is not None and gap.against_mean > SAME_REGRET:
-                    found.append(Gain(world.label, gap))
+                    found.append(Gain(world.label, world.experiment, gap))
     return found
 
 
@@ -112,7 +113,7 @@ def card(worlds: Sequence[WorldRuns]) -> Card | None:
     several = len({gain.found.agent for gain in found}) > 1
     rows = []
     for gain in found:
-        name = gain.world if labels.count(gain.world) == 1 else f"{gain.world}, {gain.found.trials} trials"
+        name = gain.world if labels.count(gain.world) == 1 else f"{gain.world}, {gain.experiment}"
         shown = Interval(
             *(float(np.clip(end, -1.0, 1.0)) for end in (gain.share.value, gain.share.low, gain.share.high))
         )

@@ -28,7 +28,8 @@ def write(
         if drawing is not None:
             drawing.add(partial(figures.write, chart, folder / "figures", styles))
         tables.write_plain(numbers(chart), base.with_name(f"{chart.stem}.csv"))
-        base.with_name(f"{chart.stem}.tex").write_text(latex.figure(chart.stem, chart.caption), "utf-8")
+        included = latex.figure(chart.stem, chart.caption, figures.is_wide(chart))
+        base.with_name(f"{chart.stem}.tex").write_text(included, "utf-8")
     for table in listed:
         base = folder / "tables" / table.stem
         if drawing is not None:

@@ -21,7 +21,7 @@ from vbmle.experiments.behind import FLOOR
 from vbmle.experiments.spec import Trial
 from vbmle.plot.panels import Panel, Series
 from vbmle.plot.styles import LEVELS, Style
-from vbmle.report import summary, tables, who_wins
+from vbmle.report import latex, summary, tables, who_wins
 from vbmle.report.charts import POINTS, Chart, thin
 from vbmle.report.runs import Part
 from vbmle.report.sections import Card, Section
@@ -164,6 +164,8 @@ class CellView:
     """A cell as the template shows it."""
 
     shown: str
+    pad: str
+    """What is missing behind it for decimal points to stand below each other."""
     interval: str
     value: str | None
     """What it is sorted by, where that is a number."""
@@ -178,36 +180,49 @@ class RowView:
     marks: Sequence[tuple[str, str]]
     """What the filters go by."""
     cells: Sequence[CellView]
+    latex: str
+    """For each part of the table in LaTeX: the heading of its group and its line, as JSON."""
 
 
 @dataclass(frozen=True)
 class TableView:
     columns: Sequence[Column]
     rows: Sequence[RowView]
+    latex: str
+    """What stands above and below the lines of each part, as JSON."""
 
 
 def _view(table: Table) -> TableView:
     """A table as the template shows it: an interval stands below its estimate, in the same cell."""
     columns = tables.present(table.shown)
     name, _, kind = table.stem.rpartition("-")
+    parts = latex.parts(table)
+    pads = [
+        tables.pads([tables.text(getattr(row, column.name)) for row in table.shown], column.words)
+        for column in columns
+    ]
     found, last = [], None
     for number, row in enumerate(table.shown):
         group = getattr(row, "world", getattr(row, "parameter", None))
         address = f"{name}-{number}" if kind == "regret" else ""
-        cells = [_cell(getattr(row, column.name), column.words) for column in columns]
-        found.append(RowView(address, group != last, _marks(row), cells))
+        cells = [
+            _cell(getattr(row, column.name), column.words, pad[number])
+            for column, pad in zip(columns, pads, strict=True)
+        ]
+        lines = json.dumps([(part.groups[number], part.rows[number]) for part in parts])
+        found.append(RowView(address, group != last, _marks(row), cells, lines))
         last = group
-    return TableView(columns, found)
+    return TableView(columns, found, json.dumps([(part.head, part.foot) for part in parts]))
 
 
 def _marks(row: Row) -> list[tuple[str, str]]:
     return [(key, str(getattr(row, key))) for key in ("world", "agent", "against") if hasattr(row, key)]
 
 
-def _cell(value: Value, words: bool) -> CellView:
+def _cell(value: Value, words: bool, pad: str) -> CellView:
     number = value.value if isinstance(value, Interval) else value
     known = isinstance(number, int | float) and number == number
-    return CellView(tables.text(value), tables.ends(value), f"{number:.5g}" if known else None, words)
+    return CellView(tables.text(value), pad, tables.ends(value), f"{number:.5g}" if known else None, words)
 
 
 # The end of the page: the spec, versions, machine and seeds, and where the records are

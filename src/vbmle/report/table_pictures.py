@@ -11,8 +11,9 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from vbmle.plot.styles import PRINT
 from vbmle.report import tables
-from vbmle.report.tables import Row
+from vbmle.report.tables import Column, Row, Value
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -26,6 +27,9 @@ MARGIN, HEAD = 0.15, 1.6 * ROW
 
 LONGEST = 60
 """Rows of a page; longer tables have several pages as PDF, and their first as PNG."""
+
+BLANK = str.maketrans("0.", "\N{FIGURE SPACE}\N{PUNCTUATION SPACE}")
+"""Blanks as wide as digits and points."""
 
 DPI = 150
 GREY = 102
@@ -55,10 +59,14 @@ class Page:
 
 def write(rows: Sequence[Row], base: Path) -> None:
     """Draw rows into base.pdf and base.png."""
+    from matplotlib import rc_context
     from matplotlib.backends.backend_pdf import PdfPages
 
     pages = _pages(rows)
-    with PdfPages(base.with_name(f"{base.name}.pdf"), metadata={"CreationDate": None}) as file:
+    with (
+        rc_context(PRINT),
+        PdfPages(base.with_name(f"{base.name}.pdf"), metadata={"CreationDate": None}) as file,
+    ):
         for page in pages:
             file.savefig(_on_paper(page))
     _in_pixels(pages[0]).save(base.with_name(f"{base.name}.png"), dpi=(DPI, DPI))
@@ -67,7 +75,7 @@ def write(rows: Sequence[Row], base: Path) -> None:
 def _pages(rows: Sequence[Row]) -> list[Page]:
     shown = tables.present(rows)
     heads, left = [column.heading for column in shown], [column.words for column in shown]
-    columns = [[tables.bracketed(getattr(row, column.name)) for row in rows] for column in shown]
+    columns = [_aligned([getattr(row, column.name) for row in rows], column) for column in shown]
     widths = [max(map(len, [head, *column])) for head, column in zip(heads, columns, strict=True)]
     places, at = [], MARGIN
     for number, width in enumerate(widths):
@@ -77,6 +85,15 @@ def _pages(rows: Sequence[Row]) -> list[Page]:
         Page(heads, [column[start : start + LONGEST] for column in columns], places, left, at + MARGIN)
         for start in range(0, len(rows), LONGEST)
     ]
+
+
+def _aligned(values: Sequence[Value], column: Column) -> list[str]:
+    """Cells with decimal points below each other, where no intervals stand behind the numbers."""
+    if column.intervals:
+        return [tables.bracketed(value) for value in values]
+    cells = [tables.text(value) for value in values]
+    pads = tables.pads(cells, column.words)
+    return [cell + pad.translate(BLANK) for cell, pad in zip(cells, pads, strict=True)]
 
 
 def _on_paper(page: Page) -> Figure:

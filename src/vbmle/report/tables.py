@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from itertools import combinations
@@ -131,13 +132,14 @@ def regret(worlds: Sequence[WorldRuns]) -> list[RegretRow]:
 
 
 def regret_row(world: str, agent: str, found: Runs, place: Place | None) -> RegretRow:
-    """`place` is None for an agent that is there to be measured by, or has too few trials."""
+    """`place` is None for an agent that is there to be measured by, or has too few trials. There is no ratio to a best
+    agent with next to no regret: it would be one to the floor."""
     return RegretRow(
         world=world,
         agent=agent,
         trials=len(found.trials),
         mean=statistics.mean_interval(found.final),
-        ratio=place.ratio if place else None,
+        ratio=place.ratio if place and not place.below_floor else None,
         behind=place.behind.found if place and place.behind else None,
         std=statistics.std(found.final),
         median=statistics.median_interval(found.final),
@@ -224,6 +226,22 @@ def ends(value: Value) -> str:
 def bracketed(value: Value) -> str:
     """An estimate with its interval in brackets."""
     return text(value) + (f" [{ends(value).replace(' to ', ', ')}]" if ends(value) else "")
+
+
+def pads(cells: Sequence[str], words: bool = False) -> list[str]:
+    """What is missing behind each number of a column for all decimal points to stand below each other."""
+    behind = [_behind(cell) for cell in cells]
+    longest = max((len(end) for end in behind if end is not None), default=0)
+    if words:
+        longest = 0
+    full = "." + "0" * (longest - 1)
+    return [full[len(end) :] if end is not None and longest else "" for end in behind]
+
+
+def _behind(cell: str) -> str | None:
+    """The decimal point of a number and what follows; None of what is none."""
+    found = re.fullmatch(r"-?[\d,]+(\.\d+)?", cell)
+    return None if found is None else found[1] or ""
 
 
 def plain(row: Row) -> dict[str, str | int | float | None]:

@@ -142,19 +142,18 @@
     });
   }
 
-  /* LaTeX: the rows that are shown, in their order; the same as latex.py writes of all of them. */
-  const SPECIAL = { "\\": "\\textbackslash{}", "~": "\\textasciitilde{}", "^": "\\textasciicircum{}", "“": "``", "”": "''",
-    "θ": "$\\theta$", "β": "$\\beta$", "τ": "$\\tau$", "≤": "$\\le$", "·": "$\\cdot$", "²": "$^2$", "√": "$\\surd$" };
-  const tex = (text) => text.replace(/[\\~^“”θβτ≤·²√]|[&%$#_{}]/g, (mark) => SPECIAL[mark] || "\\" + mark);
+  /* LaTeX: the rows that are shown, in their order, as latex.py has made them. */
   function latex(table) {
-    const heads = Array.from(table.tHead.rows[0].cells);
-    const lines = Array.from(table.tBodies[0].rows).filter((row) => !row.hasAttribute("data-off")).map((row) => Array.from(row.cells, (cell) => {
-      const small = cell.querySelector("small");
-      return tex(cell.firstChild ? cell.firstChild.textContent : "") + (small ? " [" + tex(small.textContent.replace(" to ", ", ")) + "]" : "");
-    }).join(" & ") + " \\\\");
-    return ["\\begin{table}", "\\centering", "\\caption{" + tex(table.dataset.caption) + "}", "\\label{tab:" + table.dataset.label + "}",
-      "\\begin{tabular}{" + heads.map((cell) => (cell.classList.contains("words") ? "l" : "r")).join("") + "}", "\\hline",
-      heads.map((cell) => tex(cell.textContent)).join(" & ") + " \\\\", "\\hline"].concat(lines, ["\\hline", "\\end{tabular}", "\\end{table}", ""]).join("\n");
+    const rows = Array.from(table.tBodies[0].rows).filter((row) => !row.hasAttribute("data-off"));
+    const made = rows.map((row) => JSON.parse(row.dataset.latex));
+    return JSON.parse(table.dataset.latex).map((part, n) => {
+      const lines = [part[0]];
+      made.forEach((row, k) => {
+        if (row[n][0] && (k === 0 || made[k - 1][n][0] !== row[n][0])) lines.push(row[n][0]);
+        lines.push(row[n][1]);
+      });
+      return lines.concat([part[1], ""]).join("\n");
+    }).join("\n");
   }
   function copy(text) {
     if (navigator.clipboard && window.isSecureContext) return navigator.clipboard.writeText(text).catch(() => aside(text));
