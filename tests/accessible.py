@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 AXE = Path(__file__).with_name("axe") / "axe.min.js"
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
-"""The sets of rules that a page keeps, and below, one more that is in none of them: a control is called what it shows."""
+"""The sets of rules that a page keeps, and below, one more that is in none: a control is called what it shows."""
 ONE_MORE = {"label-content-name-mismatch": {"enabled": True}}
 
 

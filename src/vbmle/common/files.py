@@ -247,7 +247,7 @@ def npz_of(arrays: Snapshot) -> bytes:
 
 
 def from_npz_bytes(content: bytes, load: Callable[[os.PathLike[str]], Loaded]) -> Loaded:
-    """What `load(path)` makes of a file with that content. Nothing is written, so that no disk can be too full for it."""
+    """What `load(path)` makes of a file with that content. Nothing is written: no disk is too full for it."""
     return load(InMemory(content))
 
 

@@ -365,7 +365,7 @@ class Service:
 
 
 def _threads(count: int, name: str) -> ThreadPoolExecutor:
-    """A pool whose threads are there from the start. Where one cannot be started later, its job is queued all the same."""
+    """A pool whose threads are there from the start: a job is queued even where one cannot be started later."""
     pool, together = ThreadPoolExecutor(count, thread_name_prefix=name), threading.Barrier(count + 1)
     try:
         for _ in range(count):
