@@ -1,5 +1,6 @@
 """The public names, each with its home: `vbmle/__init__.py` reads this list, and so do type checkers and editors."""
 
+from vbmle import plot as plot
 from vbmle import testing as testing
 from vbmle import theory as theory
 from vbmle import worlds as worlds
@@ -23,6 +24,7 @@ from vbmle.agents.ucrl2 import UCRL2 as UCRL2
 from vbmle.agents.upac_uclk import UPACUCLK as UPACUCLK
 from vbmle.agents.vbmle import VBMLE as VBMLE
 from vbmle.agents.vbmle import ApproximateVBMLE as ApproximateVBMLE
+from vbmle.batch import simulate_many as simulate_many
 from vbmle.estimation.counts import TransitionCounts as TransitionCounts
 from vbmle.estimation.likelihood import Estimate as Estimate
 from vbmle.estimation.likelihood import log_likelihood as log_likelihood

@@ -8,6 +8,7 @@ the units of the world's reward.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,7 @@ from vbmle.worlds.labels import Labels
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.image import AxesImage
 
 # Text and place say the same again.
 ACTION_COLOURS = (BLUE, ORANGE, GREEN, PINK, RED, SKY, YELLOW, INK)
@@ -50,7 +52,8 @@ def draw(world: World, title: str) -> Figure:
     V = found.value
     labels: Labels | None = getattr(world, "labels", None)
     if labels is None and world.mdp.num_states <= MOST_NODES:
-        figure = _graph(world, V, found.policy)
+        figure = _figure(6.4, 6.6)
+        graph(figure.subplots(), world, V, found.policy)
     else:
         shown = labels or Labels(
             {"": np.arange(world.mdp.num_states)[None, :]},
@@ -78,26 +81,79 @@ def _grids(labels: Labels, V: Floats, policy: Ints) -> Figure:
     scale = min(0.95, 10.0 / columns)
     figure = _figure(max(6.5, scale * columns * len(labels.panels) + 1.2), max(3.2, scale * rows + 1.2))
     axes = figure.subplots(1, len(labels.panels), squeeze=False)[0]
-    walls = [state for state, mark in (labels.marks or {}).items() if mark == "cliff"]
-    V = V.copy()
-    V[walls] = np.nan  # nobody ever stands there, and their value would wash out all others
+    V = _without_walls(labels, V)
     shown = V[np.concatenate([grid.ravel() for grid in labels.panels.values()])]
-    low, high = np.nanmin(shown), np.nanmax(shown)
+    low, high = float(np.nanmin(shown)), float(np.nanmax(shown))
     for axis, (title, grid) in zip(axes, labels.panels.items(), strict=True):
-        image = axis.imshow(V[grid], cmap=VALUE_COLOURS, vmin=low, vmax=high)
-        axis.set(title=title, xticks=[], yticks=[], facecolor="0.25")
-        axis.set_xticks(np.arange(columns + 1) - 0.5, minor=True)
-        axis.set_yticks(np.arange(rows + 1) - 0.5, minor=True)
-        axis.grid(which="minor", color="white", linewidth=1)
-        axis.tick_params(which="minor", length=0)
-        for (row, column), state in np.ndenumerate(grid):
-            bright = V[state] - low > 0.6 * (high - low)
-            mark = (labels.marks or {}).get(int(state), "")
-            glyph = "" if mark in ENDS else labels.glyphs[policy[state]]
-            number = f"{V[state]:.3g}" if columns <= LARGE_GRID and np.isfinite(V[state]) else ""
-            _cell(axis, (column, row), (mark, glyph, number), "black" if bright else "white")
+        image = _grid(axis, grid, labels, (V, policy), (low, high))
+        axis.set(title=title)
     figure.colorbar(image, ax=axes.tolist(), label=f"value ({labels.unit})", shrink=0.8)
     return figure
+
+
+def _without_walls(labels: Labels, V: Floats) -> Floats:
+    """NaN where nobody ever stands: the value there would wash out all others."""
+    walls = [state for state, mark in (labels.marks or {}).items() if mark == "cliff"]
+    V = V.copy()
+    V[walls] = np.nan
+    return V
+
+
+def _grid(
+    axis: Axes, grid: Ints, labels: Labels, shown: tuple[Floats, Ints], ends: tuple[float, float]
+) -> AxesImage:
+    """Value as colour, the best action as an arrow; -1 in the grid is no state."""
+    V, policy = shown
+    (rows, columns), (low, high) = grid.shape, ends
+    image = axis.imshow(np.where(grid >= 0, V[grid], np.nan), cmap=VALUE_COLOURS, vmin=low, vmax=high)
+    axis.set(xticks=[], yticks=[], facecolor="0.25")
+    axis.set_xticks(np.arange(columns + 1) - 0.5, minor=True)
+    axis.set_yticks(np.arange(rows + 1) - 0.5, minor=True)
+    axis.grid(which="minor", color="white", linewidth=1)
+    axis.tick_params(which="minor", length=0)
+    for (row, column), state in np.ndenumerate(grid):
+        if state < 0:
+            continue
+        bright = V[state] - low > 0.6 * (high - low)
+        mark = (labels.marks or {}).get(int(state), "")
+        glyph = "" if mark in ENDS else labels.glyphs[policy[state]]
+        number = f"{V[state]:.3g}" if columns <= LARGE_GRID and np.isfinite(V[state]) else ""
+        _cell(axis, (column, row), (mark, glyph, number), "black" if bright else "white")
+    return image
+
+
+def on_axes(axis: Axes, world: World, plan: planner.Plan) -> None:
+    """The same on one pair of axes: panels side by side, and of what is no grid and no graph the value as a curve."""
+    labels: Labels | None = getattr(world, "labels", None)
+    V, policy, names = plan.value, plan.policy, world.mdp.names
+    if labels is None and world.mdp.num_states <= MOST_NODES:
+        graph(axis, world, V, policy)
+    elif labels is not None and labels.glyphs:
+        grid = _side_by_side(list(labels.panels.values()))
+        V = _without_walls(labels, V)
+        image = _grid(axis, grid, labels, (V, policy), (float(np.nanmin(V)), float(np.nanmax(V))))
+        axis.figure.colorbar(image, ax=axis, label=f"value ({labels.unit})", shrink=0.8)
+    else:
+        actions = labels.actions if labels else names.actions
+        _value_curve(axis, V, policy, actions or [f"action {a}" for a in range(world.mdp.num_actions)])
+
+
+def _side_by_side(panels: Sequence[Ints]) -> Ints:
+    """Grids of equal height in one, a column of -1 between two."""
+    between = np.full((len(panels[0]), 1), -1)
+    parts = [part for panel in panels for part in (between, panel)]
+    return np.hstack(parts[1:])
+
+
+def _value_curve(axis: Axes, V: Floats, policy: Ints, actions: Sequence[str]) -> None:
+    """The value as a line over the numbers of states, a dot for each in the colour of the best action."""
+    axis.plot(V, color="0.6", linewidth=1, zorder=1)
+    for action in np.unique(policy).tolist():
+        at = np.nonzero(policy == action)[0]
+        colour = ACTION_COLOURS[action % len(ACTION_COLOURS)]
+        axis.scatter(at, V[at], s=10, color=colour, label=actions[action], zorder=2)
+    axis.set(xlabel="state", ylabel="value (units of reward)")
+    axis.legend(frameon=False, fontsize="small", title="best action")
 
 
 def _cell(axis: Axes, at: tuple[int, int], texts: tuple[str, str, str], colour: str) -> None:
@@ -160,11 +216,9 @@ def _maps(labels: Labels, V: Floats, policy: Ints) -> Figure:
     return figure
 
 
-def _graph(world: World, V: Floats, policy: Ints) -> Figure:
+def graph(axis: Axes, world: World, V: Floats, policy: Ints) -> None:
     """States on a circle, arrows as wide as transitions are likely."""
     mdp, count, names = world.mdp, world.mdp.num_states, world.mdp.names
-    figure = _figure(6.4, 6.6)
-    axis = figure.subplots()
     angle = np.pi - 2.0 * np.pi * np.arange(count) / count  # from the left, clockwise
     place = np.column_stack([np.cos(angle), np.sin(angle)])
     p = mdp.transitions.probabilities(world.theta)
@@ -198,10 +252,9 @@ def _graph(world: World, V: Floats, policy: Ints) -> Figure:
             zorder=4,
             fontsize=9,
         )
-    figure.colorbar(dots, ax=axis, label="value (units of reward)", shrink=0.7)
+    axis.figure.colorbar(dots, ax=axis, label="value (units of reward)", shrink=0.7)
     axis.set(xlim=(-1.5, 1.5), ylim=(-1.5, 1.5), aspect="equal")
     axis.set_axis_off()
-    return figure
 
 
 def _arrow(axis: Axes, start: Floats, end: Floats, p: float, loop: bool) -> None:
