@@ -55,6 +55,10 @@ Spec = Annotated[Path, typer.Argument(metavar="SPEC.toml", help="Worlds, agents,
 Dask = Annotated[str | None, typer.Option(metavar="ADDRESS", help="A running dask cluster to use instead.")]
 Trials = Annotated[int | None, typer.Option(metavar="N", help="Trials of every agent in every world.")]
 Horizon = Annotated[int | None, typer.Option(metavar="T", help="Steps in each trial.")]
+Allow = Annotated[
+    list[str] | None,
+    typer.Option(metavar="PACKAGE", help="A package of code that SPEC.toml may name, wherever it lies."),
+]
 Quick = Annotated[bool, typer.Option("--quick", help="Few trials and steps: a first look.")]
 ExportTo = Annotated[
     Path | None,
@@ -123,10 +127,12 @@ def run(
     dask: Dask = None,
     trials: Trials = None,
     horizon: Horizon = None,
+    allow: Allow = None,
 ) -> None:
     """Run the sweep that SPEC.toml describes; ends in DIR/report.html. Run again to resume."""
-    from vbmle.experiments import compute, progress, spec_file
+    from vbmle.experiments import compute, own_parts, progress, spec_file
 
+    own_parts.allow(*allow or ())
     if dask is not None and jobs is not None:
         raise InputError(
             "--jobs and --dask are both given; on a cluster its workers decide, so leave --jobs out"
@@ -208,8 +214,11 @@ def league(
 
 
 @app.command()
-def report(folder: Folder) -> None:
+def report(folder: Folder, allow: Allow = None) -> None:
     """Make the page, the figures and the tables again, from records alone."""
+    from vbmle.experiments import own_parts
+
+    own_parts.allow(*allow or ())
     _report(folder)
 
 

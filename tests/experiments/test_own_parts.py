@@ -250,3 +250,50 @@ def test_files_that_do_not_fit_are_named_in_one_line(tmp_path: Path, change: tup
         try_out(read(spec), spec)
     assert message in str(told.value)
     assert "\n" not in str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "facts"),
+    [
+        ("subprocess:getoutput", ("subprocess", "Python's own")),
+        ("os.path:exists", ("os", "Python's own")),
+        ("numpy:array", ("numpy", "lies in", "--allow numpy")),
+        ("vbmle.agents.catalogue:import_module", ("vbmle", "its own name")),
+    ],
+)
+def test_a_spec_names_no_code_but_yours(name: str, facts: tuple[str, ...], tmp_path: Path):
+    """Who wrote the spec need not be who runs it."""
+    spec = write(tmp_path, f'trials = 1\nhorizon = 2\n[worlds.it]\nworld = "{name}"\n[agents.VBMLE]\n')
+    with pytest.raises(InputError) as caught:
+        read(spec)
+    for fact in facts:
+        assert fact in str(caught.value)
+
+
+def test_a_spec_names_nothing_that_your_code_only_imports(parts: tuple[Path, str]):
+    folder, name = parts
+    home = folder / name.partition(".")[0]
+    (home / "parts.py").write_text("from subprocess import getoutput\n")
+    spec = write(
+        folder, f'trials = 1\nhorizon = 2\n[worlds.it]\nworld = "{name}:getoutput"\n[agents.VBMLE]\n'
+    )
+    with pytest.raises(InputError, match="only imports it from subprocess"):
+        read(spec)
+
+
+def test_a_package_that_is_allowed_may_lie_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    installed, project = tmp_path / "installed", tmp_path / "project"
+    for folder in (installed, project):
+        folder.mkdir()
+    (installed / "theirs.py").write_text("import vbmle\nsmall = vbmle.worlds.riverswim(length=3)\n")
+    monkeypatch.syspath_prepend(str(installed))
+    spec = write(project, 'trials = 1\nhorizon = 2\n[worlds.it]\nworld = "theirs:small"\n[agents.VBMLE]\n')
+    with pytest.raises(InputError, match="--allow theirs"):
+        read(spec)
+    monkeypatch.setattr(own_parts, "_allowed", set())
+    own_parts.allow("theirs")
+    assert list(read(spec).worlds) == ["it"]
+    for package in ("subprocess", "no name"):
+        with pytest.raises(InputError, match="--allow"):
+            own_parts.allow(package)
+    forget("theirs")

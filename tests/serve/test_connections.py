@@ -5,6 +5,9 @@ import io
 import json
 import pickle
 import re
+import socket
+import subprocess
+import sys
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +19,7 @@ import pytest
 from refusals import refused, require_told
 from serving import NPZ, PATIENCE, Local, Process, process, served
 
+from vbmle import Client
 from vbmle.serve.client import Refused
 from vbmle.serve.http_api import BODY_BYTES
 
@@ -159,3 +163,65 @@ def test_a_request_that_breaks_something_is_told_so_and_the_log_says_where(path:
         require_told(json.loads(sent[1]["body"])["error"], path, "log")
 
     served(tmp_path, test)
+
+
+SLOW_READING = """
+import sys, threading, time
+from pathlib import Path
+from vbmle.serve import service
+from vbmle.serve.server import run
+
+restore, gate = service.restore, Path(sys.argv[2])
+
+def slow(log, name, *others):
+    while name != "first" and not gate.exists():
+        time.sleep(0.001)
+    return restore(log, name, *others)
+
+service.restore = slow
+run(Path(sys.argv[1]), "127.0.0.1", int(sys.argv[3]), None, lambda line: print(line, file=sys.stderr, flush=True))
+"""
+
+
+def test_health_is_told_while_loops_are_read_at_the_start(tmp_path: Path):
+    async def fill(local: Local) -> None:
+        for loop in ("first", "second", "third"):
+            await local.make("VBMLE", loop)
+
+    served(tmp_path / "folder", fill)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [
+        sys.executable,
+        "-c",
+        SLOW_READING,
+        str(tmp_path / "folder"),
+        str(tmp_path / "gate"),
+        str(port),
+    ]
+    server = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    try:
+        assert server.stderr is not None
+        client = Client(f"http://127.0.0.1:{port}", timeout=PATIENCE, patience=PATIENCE)
+        assert client.ask("GET", "/healthz") == {"status": "alive"}
+        impatient = Client(f"http://127.0.0.1:{port}", timeout=PATIENCE, patience=0.0)
+        line = ""
+        while "1 of 3" not in line:
+            with pytest.raises(Refused, match="loops are being read from disk") as caught:
+                impatient.ask("GET", "/readyz")
+            line = str(caught.value)
+        for path in ("/v1/loops", "/v1/loops/first"):
+            with pytest.raises(Refused, match="1 of 3 so far; send the request again"):
+                impatient.ask("GET", path)
+        (tmp_path / "gate").touch()
+        assert client.ask("GET", "/readyz") == {"status": "ready"}
+        assert sorted(client.ask("GET", "/v1/loops")) == ["first", "second", "third"]
+        client.close()
+        impatient.close()
+        server.terminate()
+        assert server.wait(PATIENCE) == 0
+        server.stderr.close()
+    finally:
+        server.kill()
+        server.wait()

@@ -3,16 +3,18 @@
 import configparser
 import html
 import json
+import os
 import re
 import sqlite3
 import subprocess
 import sys
 import threading
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
-from serving import DEPOT, NPZ, PATIENCE, audit, process
+from serving import DEPOT, NPZ, PATIENCE, as_anyone, audit, process
 
 from vbmle import Client
 from vbmle.serve.client import Unreachable
@@ -136,10 +138,43 @@ def test_a_backup_that_is_made_under_load_has_everything_answered_before_it(tmp_
         assert loop.act(0).action in range(3)
 
 
+def test_a_backup_is_restored_as_the_page_says_for_a_server_that_is_not_root(tmp_path: Path):
+    """Whoever copies the backup owns the copy: the unit's user may not write it before it is handed over."""
+    (text,) = [block for block in blocks("sh") if "chown --reference" in block]
+    commands = text.replace("/var/lib/vbmle", f"{tmp_path}/folder").replace("/backup", f"{tmp_path}/backup")
+    commands = "\n".join(line for line in commands.splitlines() if not line.startswith("systemctl"))
+    commands = re.sub(r"events-\S+\.db", "events-day.db", commands)
+    (tmp_path / "backup").mkdir()
+    with process(tmp_path / "folder") as server:
+        client = server.client()
+        client.put_model("depot", NPZ)
+        client.loop("depot").create("depot", "VBMLE")
+        before = client.loop("depot").act(0, request_id="before")
+        with closing(sqlite3.connect(tmp_path / "folder" / "events.db")) as connection:
+            connection.execute(f"VACUUM INTO '{tmp_path}/backup/events-day.db'")
+        client.loop("depot").act(1, request_id="after")
+        assert server.stop() == 0
+    copied, handed_over = commands.strip().rsplit("\n", 1)
+    assert handed_over.startswith("chown")
+    shell(copied, tmp_path)
+    database = tmp_path / "folder" / "events.db"
+    if os.geteuid() == 0:  # as the copy of root is to the user of the unit
+        os.chown(database, 12345, 12345)
+        with process(tmp_path / "folder", before=as_anyone()) as server:
+            assert server.url is None
+            assert server.lines[0].endswith(handed_over)
+    shell(handed_over, tmp_path)
+    with process(tmp_path / "folder", before=as_anyone()) as server:
+        loop = server.client().loop("depot")
+        assert loop.act(0, request_id="before") == before
+        assert loop.status()["decisions"] == 1
+
+
 def test_the_token_is_sent_as_the_page_says(tmp_path: Path):
     (command,) = [block for block in blocks("sh") if "Authorization" in block]
     token = tmp_path / "token"
     token.write_text("0123456789abcdef\n")
+    token.chmod(0o600)
     with process(tmp_path / "folder", "--token-file", str(token)) as server:
         assert server.url is not None
         right = command.replace(ADDRESS, server.url).replace("/etc/vbmle/token", str(token))

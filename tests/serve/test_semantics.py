@@ -125,6 +125,31 @@ def test_a_decision_without_an_outcome_expires_without_being_data(tmp_path: Path
     served(tmp_path, test, clock)
 
 
+def test_an_outcome_that_comes_late_is_missing_no_more(tmp_path: Path):
+    clock = Hands()
+
+    async def test(local: Local) -> None:
+        if not local.service.loops:
+            await local.make(expire_after=60.0)
+            made = [await local.decide(1, f"r{number}") for number in range(30)]
+            clock.pass_by(61.0)
+            local.service.loops["depot"].expire()
+            loop = (await local.ask("GET", "/v1/loops/depot")).body
+            assert (loop["expired"], loop["verdict"]["title"]) == (30, "Outcomes are missing")
+            told = [{"decision_id": one["decision_id"], "next_state": 1} for one in made[:28]]
+            assert (await local.post("observations", told)).body["recorded"] == 28
+            assert (await local.post("cancel", {"decision_id": made[28]["decision_id"]})).status == 200
+        loop = (await local.ask("GET", "/v1/loops/depot")).body
+        assert (loop["expired"], loop["observations"], loop["cancelled"]) == (1, 28, 1)
+        assert loop["verdict"]["title"] != "Outcomes are missing"
+        metrics = (await local.ask("GET", "/metrics")).body.decode()
+        assert 'vbmle_expired_total{loop="depot"} 30.0' in metrics, "a counter never falls"
+        assert 'vbmle_late_total{loop="depot"} 29.0' in metrics
+
+    served(tmp_path, test, clock)
+    served(tmp_path, test, clock)
+
+
 def test_a_clock_that_is_set_back_loses_nothing(tmp_path: Path):
     clock = Hands()
 

@@ -11,6 +11,7 @@ from serving import Hands, Local, happened, saved, served
 from vbmle import LinearMixtureMDP, World, plan
 from vbmle.serve.events import Observed
 from vbmle.serve.insight import DELTA
+from vbmle.serve.status import amount
 
 STATES, ACTIONS, MODELS = ["new", "worn", "broken"], ["run", "repair"], ["gentle", "harsh"]
 EUROS = np.array([[100.0, 20.0], [80.0, 20.0], [0.0, -50.0]])
@@ -174,3 +175,12 @@ def test_the_verdict_says_who_acts(tmp_path: Path):
         assert (title, "and 1 outcome waits to be learnt from" in text) == ("Frozen", True)
 
     served(tmp_path, test)
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(121_800.0, "121,800"), (1218.4, "1,218"), (12.345, "12.35"), (-0.5, "-0.5"), (0.00012345, "0.0001234"),
+     (2.5e9, "2,500,000,000"), (0.0, "0"), (3.0, "3"), (999.96, "1,000"), (1e-20, "0")],
+)  # fmt: skip
+def test_money_reads_as_money(value: float, shown: str):
+    assert amount(value) == shown

@@ -1,6 +1,7 @@
 """Full disk, read-only folder, damaged database, wrong token, two servers, power cut: one clear line, nothing lost."""
 
 import asyncio
+import json
 import os
 import shutil
 import socket
@@ -11,13 +12,17 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from refusals import refused, require_told
-from serving import NPZ, PATIENCE, Answer, Local, Process, audit, process, served
+from serving import DEPOT, NPZ, PATIENCE, Answer, Local, Process, as_anyone, audit, process, served
 
+from vbmle.common.files import npz_of
+from vbmle.model import model_file
 from vbmle.serve.client import Refused
 from vbmle.serve.event_log import DamagedLog
 from vbmle.serve.folder import Folder
+from vbmle.serve.server import read_token
 
 TOKEN = "a-token-of-enough-characters"
 
@@ -148,10 +153,8 @@ def test_a_folder_that_cannot_be_written_is_refused(tmp_path: Path):
     served(folder, some)
     for path in (folder, folder / "snapshots", *folder.glob("*.db*"), folder / "lock"):
         path.chmod(0o555 if path.is_dir() else 0o444)
-    bound = "-dac_override,-dac_read_search"
-    as_anyone = ["setpriv", f"--bounding-set={bound}", f"--inh-caps={bound}"] if os.geteuid() == 0 else []
     try:
-        line = refusal(folder, before=as_anyone)
+        line = refusal(folder, before=as_anyone())
     finally:
         for path in (folder, folder / "snapshots"):
             path.chmod(0o755)
@@ -163,6 +166,44 @@ def test_a_file_in_place_of_the_folder_is_refused(tmp_path: Path):
     (tmp_path / "file").write_text("")
     with refused(str(tmp_path / "file"), "folder of its own"):
         Folder(tmp_path / "file")
+
+
+def mode_of(path: Path) -> int:
+    return path.stat().st_mode & 0o777
+
+
+def test_files_are_for_the_user_of_the_server_alone(tmp_path: Path):
+    """Whatever the umask says, and also where a folder was opened to others, or restored."""
+    folder = tmp_path / "folder"
+    before = os.umask(0o022)
+    try:
+
+        async def test(local: Local) -> None:
+            if not local.service.loops:
+                await some(local)
+            made = [folder, *folder.rglob("*")]
+            assert {"events.db", "events.db-wal", "lock", "snapshots"} <= {path.name for path in made}
+            for path in made:
+                assert mode_of(path) == (0o700 if path.is_dir() else 0o600), path
+
+        served(folder, test, snapshot_every=5)
+        assert list((folder / "snapshots").glob("*.npz"))
+        for path in [folder, *folder.rglob("*")]:
+            path.chmod(0o755 if path.is_dir() else 0o644)
+        served(folder, test)
+    finally:
+        os.umask(before)
+
+
+@pytest.mark.parametrize("mode", [0o644, 0o640, 0o604])
+def test_a_token_that_others_can_read_is_refused(mode: int, tmp_path: Path):
+    path = tmp_path / "token"
+    path.write_text(TOKEN)
+    path.chmod(0o600)
+    assert read_token(path) == TOKEN
+    path.chmod(mode)
+    with refused("--token-file", str(path), f"{mode:04o}", "chmod 600"):
+        read_token(path)
 
 
 @pytest.mark.parametrize("place", [0, 5000])
@@ -290,6 +331,7 @@ def test_a_token_is_needed_everywhere_but_for_health(tmp_path: Path):
 
 def test_a_token_by_the_command_line(tmp_path: Path):
     (tmp_path / "token").write_text(TOKEN + "\n")
+    (tmp_path / "token").chmod(0o600)
     with process(tmp_path / "folder", "--token-file", str(tmp_path / "token"), "--host", "0.0.0.0") as server:
         server.url = (server.url or "").replace("0.0.0.0", "127.0.0.1")
         with refused("token", "Authorization: Bearer", by=Refused):
@@ -316,8 +358,9 @@ def test_a_token_by_the_command_line(tmp_path: Path):
     ],
 )
 def test_what_the_command_line_refuses(arguments: list[str], facts: tuple[str, ...], tmp_path: Path):
-    (tmp_path / "TOKEN").write_text(TOKEN)
-    (tmp_path / "SHORT").write_text("short")
+    for name, token in (("TOKEN", TOKEN), ("SHORT", "short")):
+        (tmp_path / name).write_text(token)
+        (tmp_path / name).chmod(0o600)
     paths = {name: str(tmp_path / name) for name in ("TOKEN", "SHORT")}
     command = [
         sys.executable,
@@ -364,7 +407,7 @@ def test_pages_of_other_sites_are_refused(headers: dict[str, str], status: int, 
 
 BAD: list[tuple[str, dict[str, Any], int, tuple[str, ...]]] = [
     ("decisions", {"body": {"state": 9, "request_id": "r"}}, 422, ("state", "9", "0", "3")),
-    ("decisions", {"body": {"state": True, "request_id": "r"}}, 422, ("state", "int", "str", "bool")),
+    ("decisions", {"body": {"state": True, "request_id": "r"}}, 422, ("state", "true", "whole number", "text")),
     ("decisions", {"body": {"state": 1}}, 422, ("body", "request_id")),
     ("decisions", {"body": {"state": 1, "request_id": ""}}, 422, ("request_id", "1")),
     ("decisions", {"body": {"state": 1, "request_id": "r", "x": 1}}, 422, ("body", "x")),
@@ -374,7 +417,11 @@ BAD: list[tuple[str, dict[str, Any], int, tuple[str, ...]]] = [
     ("decisions", {"content": b"{}", "headers": {"content-type": "text/plain"}}, 422, ("body", "application/json")),
     ("observations", {"body": {"decision_id": "d1", "next_state": 0}}, 422, ("decision_id", "'d1'", "loop depot")),
     ("observations", {"body": [{"decision_id": "d2"}]}, 422, ("[0]", "next_state")),
-    ("mode", {"body": {"mode": "off"}}, 422, ("mode", "'off'")),
+    ("mode", {"body": {"mode": "off"}}, 422, ("mode", "'off'", "shadow", "live", "frozen")),
+    ("mode", {"content": b'{"x": tru}', "headers": {"content-type": "application/json"}}, 422, ("'x'", "no field")),
+    ("decisions", {"body": {"state": 1, "request_id": "r" * 201}}, 422, ("request_id", "201", "at most 200")),
+    ("decisions", {"body": {"state": 1.5, "request_id": "r"}}, 422, ("state", "1.5", "whole number")),
+    ("decisions", {"content": b"[" * 9000, "headers": {"content-type": "application/json"}}, 422, ("body", "object")),
     ("cancel", {"body": {"decision_id": "d01"}}, 422, ("decision_id", "'d01'")),
     ("replay", {"body": {"agent": "VBMEL"}}, 422, ("agent", "'VBMEL'", "'VBMLE'")),
     ("replay", {"body": {"agent": "Oracle"}}, 422, ("agent", "Oracle", "truth")),
@@ -391,6 +438,37 @@ def test_bad_input_is_refused_in_one_line(
         answer = await local.ask("POST", f"/v1/loops/depot/{what}", **request_)
         assert answer.status == status
         require_told(answer.body["error"], *facts)
+        for foreign in ("Expected", "Invalid", "Object", "`"):
+            assert foreign not in answer.body["error"], "these are the words of a library"
         assert local.service.loops["depot"].ledger.length == 1
 
     served(tmp_path, test)
+
+
+@pytest.mark.parametrize(
+    ("names", "facts"),
+    [
+        (["", "b", "c", "d"], ("state_names[0]", "''", "1 to 200")),
+        (["a", "b\n", "c", "d"], ("state_names[1]", "'b\\n'", "printed")),
+        (["a", "b", "c" * 10**6, "d"], ("state_names[2]", "1000000 characters", "200")),
+        (["1", "0", "2", "3"], ("state_names[0]", "'1'", "number of '0'", "no numbers")),
+    ],
+)
+def test_names_that_cannot_be_shown_or_mean_two_things_are_refused(
+    names: list[str], facts: tuple[str, ...], tmp_path: Path
+):
+    """They come in a file, so a user's library has not looked at them."""
+    content = npz_of(named(names))
+
+    async def test(local: Local) -> None:
+        answer = await local.ask("PUT", "/v1/models/depot", content=content)
+        assert answer.status == 422
+        require_told(answer.body["error"], *facts)
+
+    served(tmp_path, test)
+
+
+def named(names: list[str]) -> dict[str, Any]:
+    """The arrays of the depot's file, with other names of its states."""
+    told = json.dumps([names, None, None]).encode()
+    return model_file.arrays_of(DEPOT.mdp) | {"names": np.frombuffer(told, np.uint8)}

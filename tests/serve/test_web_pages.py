@@ -195,6 +195,7 @@ def test_the_page_follows_the_loop_and_the_mode_can_be_changed(browser: Browser,
         loop.create("depot", "MaximumLikelihood")
         page = browser.new_page()
         page.set_default_timeout(MILLISECONDS)
+        page.clock.install()
         page.goto(f"{server.url}/loops/depot")
         expect(page.locator(".verdict h2")).to_have_text("No data yet")
         decision = loop.act(1)
@@ -207,7 +208,9 @@ def test_the_page_follows_the_loop_and_the_mode_can_be_changed(browser: Browser,
         expect(page.locator("h1 .pill")).to_have_text("frozen")
         assert loop.status()["mode"] == "frozen"
         server.kill()
-        expect(page.locator("#link")).to_contain_text("No connection to the server")
+        page.clock.fast_forward(70_000)
+        expect(page.locator("#link")).to_contain_text("No connection to the server since ")
+        expect(page.locator("#link")).to_contain_text("1 min ago")  # and not 0 s ago after every try
         page.close()
     finally:
         server.close()

@@ -1,15 +1,19 @@
 """Worlds and agents of your own in a sweep: `agent = "mypackage.controllers:Greedy"`.
 
-The name is that of a module and, after the colon, of a class or function in it (or of a `World`). It is looked for as
-any import, then in the folder of the spec and in the working directory. The code of its package, and the content of
-files that its settings name, belong to the resume key: they are hashed when the spec is read, the hash travels with
-every trial, and a worker that has different code reports that instead of a record.
+The name is that of a module and, after the colon, of a class or function in it (or of a `World`). Whoever wrote the
+spec chooses the name, and need not be who runs it. So the module has to lie in the folder of the spec or in the
+working directory, or its package has to be allowed on the command line (`allow`); one of the standard library never is.
+
+The code of its package, and the content of files that its settings name, belong to the resume key: they are hashed when
+the spec is read, the hash travels with every trial, and a worker that has different code reports that instead of a
+record.
 """
 
 from __future__ import annotations
 
 import hashlib
 import importlib
+import importlib.util
 import sys
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -88,11 +92,46 @@ def is_own(name: str) -> bool:
     return ":" in name
 
 
+_homes: set[Path] = set()
+_allowed: set[str] = set()
+
+
 def look_in(*folders: Path) -> None:
-    """Find modules in these folders, after all others."""
+    """Find modules in these folders, after all others: they are those of the project."""
     for folder in folders:
+        _homes.add(folder.resolve())
         if str(folder.resolve()) not in sys.path:
             sys.path.append(str(folder.resolve()))
+
+
+def allow(*packages: str) -> None:
+    """Let specs name what is in these packages, wherever they lie; one line about what is no package of yours."""
+    for package in packages:
+        if not package.isidentifier() or package in sys.stdlib_module_names:
+            raise InputError(
+                f"--allow is {package!r}; it needs the name of a package that is not Python's own"
+            )
+        _allowed.add(package)
+
+
+def require_allowed(what: str, name: str) -> None:
+    """InputError for a module that the spec may not choose; nothing of it has been run by then."""
+    top = name.partition(":")[0].partition(".")[0]
+    if name == FROM_FILE or (top == "vbmle" and what == "sections") or top in _allowed:
+        return
+    if top == "vbmle":
+        raise InputError(f"{what} {name!r}: what vbmle has goes by its own name, without a module")
+    if top in sys.stdlib_module_names:
+        raise InputError(f"{what} {name!r}: {top} is Python's own; a spec may name code of yours only")
+    found = importlib.util.find_spec(top) if top.isidentifier() else None
+    if found is None:  # the import will say so
+        return
+    folders = [Path(folder) for folder in found.submodule_search_locations or ()] or [Path(str(found.origin))]
+    if not {folder.resolve().parent for folder in folders} & _homes:
+        raise InputError(
+            f"{what} {name!r}: {top} lies in {folders[0].parent}, not with the spec nor in the working directory; "
+            f"if you trust it, allow it: --allow {top}"
+        )
 
 
 def describe(kind: str, name: str, settings: dict[str, Any], where: str) -> tuple[dict[str, Any], Own]:
@@ -108,7 +147,7 @@ def describe(kind: str, name: str, settings: dict[str, Any], where: str) -> tupl
 
 def require_same(name: str, settings: dict[str, Any], own: Own | Metric) -> None:
     """Refuse to run with other code than that which the trial was planned with."""
-    look_in(Path(own.home))
+    look_in(Path(own.home))  # it was allowed where the sweep was planned
     if code_of(name, settings) != own.code:
         raise ValueError(f"the code or the files of {name} here differ from those the sweep was begun with")
 
@@ -123,6 +162,7 @@ def _is_world(name: str) -> bool:
 def find(kind: str, name: str) -> Callable[..., Any]:
     """What makes the world or the agent of that name; InputError in one line where there is none."""
     module_name, _, attribute = name.partition(":")
+    require_allowed(kind, name)
     try:
         module = importlib.import_module(module_name)
     except Exception as error:  # whatever the module raises
@@ -134,6 +174,11 @@ def find(kind: str, name: str) -> Callable[..., Any]:
     found = getattr(module, attribute)
     if kind == "world" and isinstance(found, World):
         return lambda: found
+    defined = str(getattr(found, "__module__", None) or "").partition(".")[0]
+    if callable(found) and defined != module_name.partition(".")[0] and defined not in _allowed:
+        raise InputError(
+            f"{kind} {name!r}: {module_name} only imports it from {defined or 'elsewhere'}; name what it makes itself"
+        )
     if not callable(found):
         raise InputError(f"{kind} {name!r} is of type {type(found).__name__}; it needs {WANTED[kind]}")
     if kind == "agent" and isinstance(found, type):

@@ -15,6 +15,9 @@ from scipy import sparse
 
 from vbmle.common.validation import Bools, Floats, Ints, index, require_shape
 
+LONGEST_NAME = 200
+"""Characters in the name of a state, an action or a base model."""
+
 
 @dataclass(frozen=True)
 class Names:
@@ -71,6 +74,11 @@ def named(what: str, given: Sequence[str] | None, count: int) -> tuple[str, ...]
     for i, name in enumerate(names):
         if not isinstance(name, str):
             raise ValueError(f"{what}[{i}] is {name!r}; names must be strings")
+        if not 0 < len(name) <= LONGEST_NAME or not name.isprintable():
+            shown = repr(name) if len(name) <= LONGEST_NAME else f"a text of {len(name)} characters"
+            raise ValueError(
+                f"{what}[{i}] is {shown}; a name needs 1 to {LONGEST_NAME} characters that can be printed"
+            )
         if first.setdefault(name, i) != i:
             raise ValueError(f"{what} has {name!r} at {first[name]} and {i}; names must differ")
     if len(names) != count:

@@ -59,6 +59,7 @@ def _added(parts: Sequence[Part], folder: Path) -> list[Sections]:
     found = []
     for name in dict.fromkeys(part.experiment.sections for part in parts if part.experiment.sections):
         module, _, attribute = name.partition(":")
+        own_parts.require_allowed("sections", name)
         try:
             added = getattr(import_module(module), attribute)
         except (ImportError, AttributeError, ValueError) as error:

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import fcntl
 import os
+import pwd
 import sqlite3
+from contextlib import suppress
 from pathlib import Path
 
 from vbmle.common.validation import InputError
@@ -22,6 +24,9 @@ CHECKED_BYTES = 256 * 2**20
 """A database up to this size is checked from end to end at every start; of a larger one, what is read."""
 
 BUSY_SECONDS = 30.0
+
+PRIVATE = 0o600
+"""Of every file: for the user that the server runs as, and for nobody else."""
 
 UNREADABLE = (sqlite3.DatabaseError, UnicodeDecodeError)
 """What SQLite raises for a database that is damaged: its own errors, or one about the text of such an error."""
@@ -50,8 +55,11 @@ class Folder:
         self.database = self.path / "events.db"
         try:
             self.snapshots.mkdir(parents=True, exist_ok=True)
-            self._lock = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            self._lock = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, PRIVATE)
+            self._keep_private()
         except OSError as error:
+            if error.filename == str(self.database):
+                raise not_writable(self.database, str(error.strerror)) from error
             raise InputError(
                 f"cannot write in {self.path} ({error.strerror}); it needs a folder of its own"
             ) from error
@@ -61,6 +69,18 @@ class Folder:
         except BaseException:
             os.close(self._lock)
             raise
+
+    def _keep_private(self) -> None:
+        """Take from everybody else what they may do with the folder and with what is in it, also after a restore."""
+        os.close(
+            os.open(self.database, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, PRIVATE)
+        )  # SQLite would ask the umask
+        files = (self.path / "lock", *self.path.glob("events.db*"), *self.snapshots.glob("*.npz"))
+        for path in (self.path, self.snapshots, *files):
+            with suppress(PermissionError):  # it belongs to somebody else, who has let this process in
+                mode = path.stat().st_mode & 0o777
+                if mode & 0o077:
+                    path.chmod(mode & 0o700)
 
     def _take_lock(self) -> None:
         try:
@@ -140,7 +160,7 @@ def unreadable(database: Path, error: Exception) -> InputError:
     """One line about a database that cannot be used."""
     text = " ".join(str(error).split())
     if code_of(error) in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN):
-        return InputError(f"cannot write {database} ({text}); make the folder and its files writable")
+        return not_writable(database, text)
     if code_of(error) == sqlite3.SQLITE_FULL:
         return InputError(f"cannot write {database} ({text}); free some space on its disk")
     if passes(error):
@@ -148,6 +168,25 @@ def unreadable(database: Path, error: Exception) -> InputError:
     return InputError(
         f"{database} is damaged or no database ({text}); restore your last backup of the folder"
     )
+
+
+def not_writable(path: Path, text: str) -> InputError:
+    """One line about a file that this process may not write: whose it is, and who should have it."""
+    here, home = os.geteuid(), path.parent
+    with suppress(OSError):
+        if (owner := path.stat().st_uid) != here:
+            return InputError(
+                f"cannot write {path} ({text}): it belongs to {_user(owner)}, and the server runs as {_user(here)}; "
+                f"chown --reference={home} {path}"
+            )
+    return InputError(f"cannot write {path} ({text}); make the folder and its files writable")
+
+
+def _user(number: int) -> str:
+    try:
+        return pwd.getpwuid(number).pw_name
+    except KeyError:
+        return f"user {number}"
 
 
 PASSING = frozenset(

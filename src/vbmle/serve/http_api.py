@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable
 from time import perf_counter
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar, get_args
 
 import msgspec
 from starlette.requests import ClientDisconnect, Request
@@ -13,11 +13,12 @@ from starlette.responses import Response, StreamingResponse
 
 from vbmle.common.extras import MissingExtra
 from vbmle.common.validation import InputError
-from vbmle.serve import bodies, export, status
+from vbmle.serve import bodies, export, status, wording
 from vbmle.serve.bodies import Failure
 from vbmle.serve.controller import Controller
 from vbmle.serve.counterfactual import Replay, replay
 from vbmle.serve.event_log import StorageError
+from vbmle.serve.events import Mode
 from vbmle.serve.metrics import Metrics
 from vbmle.serve.refusals import BadInput, Busy, NotFound, Refusal
 from vbmle.serve.service import Service
@@ -26,6 +27,8 @@ BODY_BYTES = 2**20
 MODEL_BYTES = 2**28
 MODELS_AT_ONCE = 2
 """Bodies of models that are taken in at the same time."""
+CHOICES = {"mode": get_args(Mode)}
+"""Fields that take only some words."""
 
 Body = TypeVar("Body")
 Handler = Callable[[Request], Awaitable[Response]]
@@ -123,7 +126,9 @@ class Api:
 
     async def loops(self, request: Request) -> Response:
         trouble = self.service.log.trouble
-        return answer({name: status.verdict(found, trouble) for name, found in self.service.loops.items()})
+        return answer(
+            {name: status.verdict(found, trouble) for name, found in self.service.all_loops().items()}
+        )
 
     async def put_loop(self, request: Request) -> Response:
         name = _name(request, "loop")
@@ -224,11 +229,9 @@ async def decoded(request: Request, decoder: msgspec.json.Decoder[Body]) -> Body
     try:
         return decoder.decode(content)
     except msgspec.ValidationError as error:
-        what, _, where = str(error).partition(" - at ")
-        place = where.strip("`").removeprefix("$").lstrip(".") or "the body"
-        raise BadInput(f"{place}: {what.replace('`', '')}") from error
+        raise BadInput(wording.refusal(error, content, CHOICES)) from error
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise BadInput(f"the body is not JSON ({error})") from error
+        raise BadInput(f"the body is not JSON: {wording.not_json(error)}; see /openapi.json") from error
 
 
 def answer(body: Any, status_code: int = 200) -> Response:

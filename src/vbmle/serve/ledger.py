@@ -67,6 +67,7 @@ class Ledger(msgspec.Struct):
     odd: list[str] = []  # decisions of which only an impossible outcome is known
     cancelled: int = 0
     expired: int = 0
+    late: int = 0  # expired decisions of which something was heard after all
     compared: int = 0  # decisions that came with what the baseline does
     agreed: int = 0  # those where the policy in force would do the same
     last_decision: float | None = None
@@ -105,7 +106,7 @@ class Ledger(msgspec.Struct):
                 self.refusals += 1
                 self.odd = [*(one for one in self.odd if one != name), name]
             case events.Cancelled(decision_id=name):
-                self.pending.pop(name, None)
+                self._heard(name)
                 self._explained(name)
                 self.cancelled += 1
             case events.Expired(decision_ids=names):
@@ -134,12 +135,21 @@ class Ledger(msgspec.Struct):
             self.compared += 1
             self.agreed += event.baseline_action == event.suggested
 
+    @property
+    def missing(self) -> int:
+        """Decisions of which nothing was ever heard, though it was waited for."""
+        return self.expired - self.late
+
+    def _heard(self, name: str) -> None:
+        if self.pending.pop(name, None) is None:  # it had expired
+            self.late += 1
+
     def _explained(self, name: str) -> None:
         if name in self.odd:
             self.odd.remove(name)
 
     def _observed(self, entry: Entry, event: events.Observed, reward: float | None) -> None:
-        self.pending.pop(event.decision_id, None)
+        self._heard(event.decision_id)
         self._explained(event.decision_id)
         self.unseen.append(Outcome(entry.seq, event.state, event.action, event.next_state))
         self.observations += 1

@@ -6,11 +6,13 @@ import asyncio
 import gc
 import ipaddress
 import logging
+import os
 import signal
 import socket
+import stat
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from importlib.metadata import version
@@ -28,7 +30,7 @@ from starlette.types import ASGIApp  # noqa: E402
 from vbmle.serve.application import application  # noqa: E402
 from vbmle.serve.connections import Connection, Crowd, Limits, room_for_connections  # noqa: E402
 from vbmle.serve.event_log import DamagedLog, StorageError  # noqa: E402
-from vbmle.serve.service import Service  # noqa: E402
+from vbmle.serve.service import Service, Stopping  # noqa: E402
 from vbmle.serve.solves import SNAPSHOT_EVERY  # noqa: E402
 
 if sys.platform == "win32":
@@ -63,7 +65,7 @@ def run(
     listener = listen(host, port)
 
     async def serve() -> None:
-        service = await Service.open(folder, snapshot_every=snapshot_every, say=say, apart=True)
+        service = Service.begin(folder, snapshot_every=snapshot_every, apart=True)
         try:
             await _serve(service, listener, application(service, token, version("vbmle"), (host,)), say)
         finally:
@@ -78,8 +80,6 @@ def run(
 
 async def _serve(service: Service, listener: socket.socket, app: ASGIApp, say: Callable[[str], None]) -> None:
     sys.setswitchinterval(SWITCH_SECONDS)
-    gc.collect()
-    gc.freeze()  # what is there now stays: looking through all of it for garbage would stop everything for 50 ms
     logging.getLogger("asyncio").setLevel(logging.ERROR)  # a client that hangs up is no news
     limits = Limits()
     crowd = Crowd(replace(limits, connections=room_for_connections(limits.connections)))
@@ -99,8 +99,20 @@ async def _serve(service: Service, listener: socket.socket, app: ASGIApp, say: C
     shown = f"[{name}]" if ":" in name else name
     server = Server(config, service, crowd)
     with server.capture_signals():  # whoever reads the line may already stop it
-        say(f"serving {service.folder.path} at http://{shown}:{port}/ (Ctrl-C stops it)")
-        await server.serve(sockets=[listener])
+        serving = asyncio.ensure_future(server.serve(sockets=[listener]))
+        reading = asyncio.ensure_future(service.read(say))  # meanwhile health is told, and how far it is
+        await asyncio.wait({serving, reading}, return_when=asyncio.FIRST_COMPLETED)
+        if serving.done():
+            reading.cancel()
+        elif reading.exception() is None:
+            gc.collect()
+            gc.freeze()  # what is there now stays: looking for garbage in it would stop everything for 50 ms
+            say(f"serving {service.folder.path} at http://{shown}:{port}/ (Ctrl-C stops it)")
+        else:
+            server.should_exit = True
+        await serving
+        with suppress(asyncio.CancelledError, Stopping):
+            await reading
 
 
 class Server(uvicorn.Server):
@@ -159,10 +171,22 @@ def is_loopback(host: str) -> bool:
         return False
 
 
+def _require_private(path: Path, found: os.stat_result) -> None:
+    """A token is for those alone who may ask. A group may read one that belongs to somebody else: so it was let in."""
+    others = stat.S_IRGRP | stat.S_IROTH if found.st_uid == os.geteuid() else stat.S_IROTH
+    if found.st_mode & others:
+        raise InputError(
+            f"--token-file: others can read {path} (mode {stat.S_IMODE(found.st_mode):04o}); "
+            f"keep the token to the server: chmod 600 {path}, and make a new one if others may have read it"
+        )
+
+
 def read_token(path: Path) -> str:
     """The content of a token file, without the end of its line."""
     try:
-        token = path.read_text("utf-8").strip()
+        with path.open("rb") as file:
+            _require_private(path, os.fstat(file.fileno()))
+            token = file.read().decode("utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(
             f"--token-file: cannot read {path} ({getattr(error, 'strerror', None) or error})"

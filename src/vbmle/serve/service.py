@@ -61,7 +61,7 @@ class Service:
         self._every = snapshot_every
         self._mdps: dict[str, LinearMixtureMDP] = {}
         self._making = asyncio.Lock()
-        self._reading: Reading | None = None
+        self._reading: Reading | None = Reading(0)
         self._reread: asyncio.Task[None] | None = None
         self._left: list[Solves] = []  # of loops as they were before they were read again
         self._apart = Apart(folder.database) if apart else None
@@ -87,21 +87,35 @@ class Service:
 
         With `apart`, insight is computed in a process of its own.
         """
+        service = cls.begin(path, clock, snapshot_every, apart)
+        try:
+            await service.read(say)
+        except BaseException:
+            await service.close(keep=False)
+            raise
+        return service
+
+    @classmethod
+    def begin(
+        cls,
+        path: str | os.PathLike[str],
+        clock: Clock | None = None,
+        snapshot_every: int = SNAPSHOT_EVERY,
+        apart: bool = False,
+    ) -> Service:
+        """A service that tells its health and how far it is, and nothing else before `read`."""
         folder = Folder(path)
         snapshots.remove_leftovers(folder.snapshots)
         try:
-            service = cls(folder, clock or Clock(), snapshot_every, apart)
+            return cls(folder, clock or Clock(), snapshot_every, apart)
         except BaseException:
             folder.close()
             raise
-        try:
-            service._install(await service._read_all(say))
-        except BaseException:
-            service.log.close()
-            folder.close()
-            raise
-        service._background(service._make_rounds())
-        return service
+
+    async def read(self, say: Callable[[str], None] = lambda line: None) -> None:
+        """Read all loops, and serve them; DamagedLog or StorageError where they cannot be read."""
+        self._install(await self._read_all(say))
+        self._background(self._make_rounds())
 
     @property
     def ready(self) -> str | None:
@@ -110,10 +124,14 @@ class Service:
             return "the server is stopping"
         return self.log.trouble or (None if self._reading is None else self._reading.line())
 
+    def all_loops(self) -> dict[str, Controller]:
+        """Every loop by name; Busy while they are being read."""
+        self._require_steady()
+        return self.loops
+
     def loop(self, name: str) -> Controller:
         """A loop by name."""
-        self._require_steady()
-        if name not in self.loops:
+        if name not in self.all_loops():
             known = ", ".join(list(self.loops)[:10]) or "none yet"
             raise NotFound(f"there is no loop {name}; the loops are {known}: PUT /v1/loops/{name} makes one")
         return self.loops[name]
@@ -136,6 +154,8 @@ class Service:
             raise BadInput(
                 f"the body is not the .npz of a model ({text}); send what LinearMixtureMDP.save wrote"
             ) from error
+        _require_clear("state_names", mdp.names.states)
+        _require_clear("action_names", mdp.names.actions)
         fingerprint = mdp.fingerprint()
         async with self._making:
             self._require_steady()
@@ -244,11 +264,11 @@ class Service:
     async def _read_all(self, say: Callable[[str], None]) -> dict[str, Controller]:
         """All loops as they are on disk. None of them writes anything before all are read."""
         names = self.log.loops()
-        self._reading = Reading(len(names))
+        reading = self._reading = Reading(len(names))
         found = {}
         for name in names:
             found[name] = await self._read(name, say)
-            self._reading.done += 1
+            reading.done += 1
         return found
 
     async def _read(self, name: str, say: Callable[[str], None]) -> Controller:
@@ -261,7 +281,7 @@ class Service:
                 self.folder, f"loop {name} rests on model {created.event.model}, which is gone or another"
             )
         mdp = await self._mdp(created.event.model)
-        ledger, learner = await self.in_thread(restore, self.log, name, mdp, say)
+        ledger, learner = await self.in_thread(restore, self.log, name, mdp, say, True, self.closing.is_set)
         return self._controller(ledger, learner)
 
     async def in_thread(self, function: Callable[..., Any], *arguments: Any) -> Any:
@@ -364,6 +384,22 @@ class Service:
         self.folder.close()
 
 
+def _require_clear(what: str, names: tuple[str, ...] | None) -> None:
+    """BadInput for a name that is the number of another: a request may give either, and so could mean both."""
+    for place, name in enumerate(names or ()):
+        if (
+            name.isascii()
+            and name.isdigit()
+            and len(name) < 10
+            and int(name) < len(names or ())
+            and int(name) != place
+        ):
+            raise BadInput(
+                f"{what}[{place}] is {name!r}, which is also the number of {(names or ())[int(name)]!r}; "
+                "requests may give either, so choose names that are no numbers"
+            )
+
+
 def _threads(count: int, name: str) -> ThreadPoolExecutor:
     """A pool whose threads are there from the start: a job is queued even where one cannot be started later."""
     pool, together = ThreadPoolExecutor(count, thread_name_prefix=name), threading.Barrier(count + 1)
@@ -397,8 +433,17 @@ def _require_small(size: int) -> None:
         raise ValueError(f"it unpacks to {size} bytes; {UNPACKED_BYTES} is the most")
 
 
+class Stopping(Exception):
+    """The server is told to stop while it reads."""
+
+
 def restore(
-    log: EventLog, name: str, mdp: LinearMixtureMDP, say: Callable[[str], None], shortcut: bool = True
+    log: EventLog,
+    name: str,
+    mdp: LinearMixtureMDP,
+    say: Callable[[str], None],
+    shortcut: bool = True,
+    stopping: Callable[[], bool] = lambda: False,
 ) -> tuple[Ledger, Learner]:
     """A loop and its agent, from the latest snapshot that fits the log, or from the first event."""
     ledger, learner = Ledger(name), None
@@ -406,6 +451,8 @@ def restore(
         ledger, learner = _from_snapshot(log, name, mdp) or (ledger, learner)
     begun, reward = ledger.seq, Outcomes(mdp).reward
     for entry in log.read(name, ledger.seq, ledger.check):
+        if stopping():
+            raise Stopping
         if isinstance(entry.event, Created):
             learner = Learner.fresh(mdp, entry.event.agent, entry.event.settings)
         elif isinstance(entry.event, PolicySet):

@@ -18,10 +18,10 @@ import numpy as np
 
 from vbmle.common.files import UNREADABLE, load_npz, npz_of, path_aside
 from vbmle.serve.crash_points import passing
-from vbmle.serve.folder import sync_folder
+from vbmle.serve.folder import PRIVATE, sync_folder
 from vbmle.serve.ledger import Ledger, decode_ledger
 
-FORMAT = "vbmle-snapshot-2"
+FORMAT = "vbmle-snapshot-3"
 """Changes with what a snapshot holds; one of another format is passed over, and the log is read in its place."""
 
 KEPT = 2
@@ -45,7 +45,7 @@ def write(folder: Path, name: str, seq: int, ledger: bytes, arrays: dict[str, An
     path = folder / f"{name}-{seq:012d}-{hashlib.sha256(content).hexdigest()[:16]}.npz"
     aside = path_aside(path)
     try:
-        with open(aside, "wb") as file:
+        with open(aside, "wb", opener=_private) as file:
             half = len(content) // 2
             file.write(content[:half])
             file.flush()
@@ -63,6 +63,10 @@ def write(folder: Path, name: str, seq: int, ledger: bytes, arrays: dict[str, An
         old.unlink(missing_ok=True)
         passing("old snapshot removed")
     return path
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, PRIVATE)
 
 
 def found(folder: Path, name: str) -> list[Path]:

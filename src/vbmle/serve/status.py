@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Literal
 
 import msgspec
@@ -19,6 +20,9 @@ SHOWN_DECISIONS = 12
 SHOWN_DAYS = 90
 ENOUGH = 20
 """Outcomes from which on their rhythm and the share of those that never came say something."""
+
+FIGURES, PLACES = 4, 12
+"""Of an amount: figures that are shown, and places after the point at most."""
 
 QUIET_SECONDS, QUIET_GAPS = 86400.0, 20.0
 """For how long nothing comes until a person should look: a day, and so many times the usual pause."""
@@ -132,7 +136,7 @@ def status(controller: Controller, trouble: str | None = None) -> Status:
         ledger.observations,
         ledger.refusals,
         ledger.cancelled,
-        ledger.expired,
+        ledger.missing,
         len(ledger.pending),
         pending,
         ledger.agreed / ledger.compared if ledger.compared else None,
@@ -205,10 +209,10 @@ def verdict(controller: Controller, trouble: str | None = None) -> Verdict:
         return Verdict(
             "stop", "The last solve failed", f"{ledger.failure}: the policy before it stays in force"
         )
-    closed = ledger.observations + ledger.expired
-    if closed >= ENOUGH and ledger.expired > 0.5 * closed:
+    closed = ledger.observations + ledger.missing
+    if closed >= ENOUGH and ledger.missing > 0.5 * closed:
         text = (
-            f"{ledger.expired} of {closed} decisions never got an outcome: make sure that they are reported"
+            f"{ledger.missing} of {closed} decisions never got an outcome: make sure that they are reported"
         )
         return Verdict("watch", "Outcomes are missing", text)
     if (pause := _pause(controller)) is not None:
@@ -242,8 +246,8 @@ def _unproven(controller: Controller) -> str:
     if insight.bounds is None:
         return insight.notes[0] if insight.notes else "nothing is proven yet"
     fits = "the models fit, and at most" if insight.misfit is not None else "at most"
-    gain = f"{insight.bounds.loss:.3g} per step is still to be gained, at {_confidence(insight.bounds)} confidence"
-    return f"{fits} {gain} (a step earns {outcomes.least:.4g} to {outcomes.most:.4g})"
+    gain = f"{amount(insight.bounds.loss)} per step is still to be gained, at {_confidence(insight.bounds)} confidence"
+    return f"{fits} {gain} (a step earns {amount(outcomes.least)} to {amount(outcomes.most)})"
 
 
 def _progress(ledger: Ledger, insight: Insight | None, proven: str) -> Verdict:
@@ -263,6 +267,15 @@ def _progress(ledger: Ledger, insight: Insight | None, proven: str) -> Verdict:
         return Verdict("learning", "Learning in shadow", text)
     known = insight is not None and insight.bounds is not None
     return Verdict("learning", "Learning", f"nothing to do: {proven}" if known else proven)
+
+
+def amount(value: float) -> str:
+    """A reward as people read money: four figures or all before the point, thousands apart, never a power of ten."""
+    if value == 0.0 or not math.isfinite(value):
+        return f"{value:g}"
+    places = min(max(FIGURES - 1 - math.floor(math.log10(abs(value))), 0), PLACES)
+    text = f"{value:,.{places}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def _confidence(bounds: Bounds) -> str:

@@ -19,7 +19,7 @@ from vbmle.serve.http_api import failure
 from vbmle.serve.insight import DELTA, Insight
 from vbmle.serve.refusals import Refusal
 from vbmle.serve.service import Service
-from vbmle.serve.status import DayOfLoop, Status, status, verdict
+from vbmle.serve.status import DayOfLoop, Status, amount, status, verdict
 
 ASSETS = Path(__file__).parent / "assets"
 STATIC = {"style.css": "text/css", "live.js": "text/javascript"}
@@ -57,6 +57,7 @@ class Pages:
 
     def _overview(self, request: Request) -> dict[str, Any]:
         trouble = self._service.log.trouble
+        reading = None if trouble else self._service.ready
         loops: list[dict[str, Any]] = []
         for name, controller in self._service.loops.items():
             controller.insights.refresh()
@@ -73,6 +74,7 @@ class Pages:
         return {
             "folder": str(self._service.folder.path),
             "trouble": trouble,
+            "reading": reading,
             "loops": sorted(
                 loops, key=lambda loop: ("stop", "watch", "learning", "good").index(loop["verdict"].level)
             ),
@@ -180,7 +182,7 @@ def _environment() -> jinja2.Environment:
     made = jinja2.Environment(
         loader=jinja2.FileSystemLoader(ASSETS), autoescape=True, undefined=jinja2.StrictUndefined
     )
-    made.filters |= {"share": _percent, "figure": _figure, "sentence": _sentence}
+    made.filters |= {"share": _percent, "figure": _figure, "amount": amount, "sentence": _sentence}
     return made
 
 

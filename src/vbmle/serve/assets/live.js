@@ -5,7 +5,7 @@ const panel = document.getElementById("panel");
 const link = document.getElementById("link");
 const PAUSE = 1000; // milliseconds between two refreshes, at least
 const OFTEN = 5000; // and at most, so that what is computed beside the loop appears, too
-let asked = 0, waiting = null, lost = false;
+let asked = 0, known = Date.now(), waiting = null, lost = false;
 
 function ago(text) {
   const seconds = Math.max(0, (Date.now() - Date.parse(text)) / 1000);
@@ -39,10 +39,12 @@ async function refresh() {
     panel.innerHTML = await answer.text();
     panel.querySelectorAll("details").forEach((item, number) => { item.open = open[number] || false; });
     if (focused) panel.querySelector(`button[data-mode="${focused}"]`)?.focus();
+    known = asked;
     tellTimes();
     say("");
   } catch (error) {
-    say(`No connection to the server: this is what was known ${ago(new Date(asked).toISOString())}.`);
+    const since = new Date(known);
+    say(`No connection to the server since ${since.toLocaleTimeString()}: this is what was known ${ago(since.toISOString())}.`);
   }
 }
 
