@@ -22,6 +22,7 @@ from benchmarks import (
     large_models,
     overhead,
     paper_world,
+    quadratic_programs,
     rivals,
     scaling,
     service_load,
@@ -62,6 +63,8 @@ def jobs(effort: Effort) -> list[tuple[str, int, Callable[[Tick], Any]]]:
     found: list[tuple[str, int, Callable[[Tick], Any]]] = []
     for case in paper_world.CASES:
         found.append((case.name, effort.worlds, partial(paper_world.measure, case, effort)))
+        work = partial(quadratic_programs.measure, case, effort)
+        found.append((f"quadratic programs, {case.name}", 1, _ticking(work)))
     for name in tabular_steps.CASES:
         found.append((name, 1, _ticking(partial(tabular_steps.measure, name, effort))))
     for name in rivals.BASELINE:

@@ -52,6 +52,15 @@ class Program(NamedTuple):
         """`guess`: facets to try first; `room`: by how much scratch is too large; `by_axis`: normals by columns too;
         `before`: a program of the same facets, from whose end this one begins.
         """
+        given, d, active, u = self.given(guess, room, by_axis, before)
+        status = lib.vb_part_solve_program(given)
+        check(status)
+        return Solution(status, d, active[: given.num_active], u[: given.num_active], given.turns)
+
+    def given(
+        self, guess: Ints | None = None, room: int = 0, by_axis: bool = False, before: Program | None = None
+    ) -> tuple[vb_part_program, Floats, Ints, Floats]:
+        """What the core reads, which does not outlive the program, and the arrays that it writes: d, active, u."""
         n, facets = len(self.g), len(self.slack)
         count = 0 if guess is None else len(guess)
         d, active, u = np.full(n, np.nan), np.full(n, -1, np.int64), np.full(n + 1, np.nan)
@@ -59,18 +68,13 @@ class Program(NamedTuple):
         given = floats(self.B, n, n), floats(self.g, n), floats(self.normals, facets, n), floats(self.slack)
         sizes = n, facets, room, int(by_axis)
         last = (None, None) if before is None else (floats(before.B, n, n), floats(before.g, n))
-        program = vb_part_program(*sizes, *given, floats(d), ints(active), count, floats(u), *last)
-        status = lib.vb_part_solve_program(program)
-        check(status)
-        found = program.num_active
-        return Solution(status, d, active[:found], u[:found], program.turns)
+        struct = vb_part_program(*sizes, *given, floats(d), ints(active), count, floats(u), *last)
+        return struct, d, active, u
 
     def learn(self, slope: Floats, shown: Floats) -> Lesson:
         """Solve it, then take the step s = K slope on the face where it ends, which shows the curvature shown @ s."""
-        n, facets = len(self.g), len(self.slack)
-        d, active, u = np.full(n, np.nan), np.full(n, -1, np.int64), np.full(n + 1, np.nan)
-        given = floats(self.B, n, n), floats(self.g, n), floats(self.normals, facets, n), floats(self.slack)
-        program = vb_part_program(n, facets, 0, 0, *given, floats(d), ints(active), 0, floats(u), None, None)
+        n = len(self.g)
+        program, _, active, _ = self.given()
         K, step = np.full((2, n, n), np.nan), np.full(n, np.nan)
         status = lib.vb_part_learn(program, floats(slope, n), floats(shown, n, n), floats(K), floats(step))
         check(status)

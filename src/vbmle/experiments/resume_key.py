@@ -20,6 +20,8 @@ from pathlib import Path
 PACKAGE = Path(__file__).parents[1]
 
 DECIDING = (
+    "common/keeper.py",
+    "common/stated.py",
     "common/validation.py",
     "core",
     "model",
