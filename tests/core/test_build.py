@@ -330,7 +330,7 @@ def test_without_any_compiler_the_sdist_makes_a_wheel_by_zig_that_needs_none(tmp
     pip = (sys.executable, "-m", "pip", "--python", python)
     run(*pip, "install", "-q", "--no-compile", "-c", versions, wheel, cwd=tmp_path)
     said = run(python, "-c", example(), cwd=tmp_path, PATH=str(python.parent))
-    assert re.search(r"^VBMLE +lost", said, re.MULTILINE)
+    assert said.strip() in (ROOT / "README.md").read_text()  # what the first page says that it prints
     (packages,) = (tmp_path / "empty" / "lib").glob("python*/site-packages")
     assert taken(packages) < LEAN
 

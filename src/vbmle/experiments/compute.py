@@ -19,7 +19,7 @@ from itertools import islice
 from types import TracebackType
 from typing import Self, TypeVar
 
-from vbmle.common.threads import ONE_THREAD, without_main
+from vbmle.common.threads import ONE_THREAD, main_only_for
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -171,11 +171,11 @@ class Workers:
     def _hand_over(self, function: Callable[[Task], Result], task: Task) -> Future[Result]:
         """Submit, which may start a process: that inherits the mask, and leaves Ctrl-C to us from its first moment."""
         if not hasattr(signal, "pthread_sigmask"):
-            with without_main():
+            with main_only_for(function):
                 return self._pool.submit(function, task)
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
-            with without_main():
+            with main_only_for(function):
                 return self._pool.submit(function, task)
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)  # one that came meanwhile arrives now
