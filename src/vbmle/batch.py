@@ -19,7 +19,7 @@ from time import process_time
 from typing import Any
 
 from vbmle.common import validation
-from vbmle.common.threads import ONE_THREAD, without_main
+from vbmle.common.threads import ONE_THREAD, main_only_for
 from vbmle.model.world import World
 from vbmle.simulation import History, Metric, Player, Step, simulate
 
@@ -123,12 +123,12 @@ class _Processes(ProcessPoolExecutor):
     def __init__(self, jobs: int) -> None:
         super().__init__(jobs, mp_context=multiprocessing.get_context("spawn"))
 
-    def submit(self, *arguments: Any, **named: Any) -> Any:
+    def submit(self, function: Any, /, *arguments: Any, **named: Any) -> Any:
         before = {name: os.environ.get(name) for name in ONE_THREAD}
         os.environ.update(ONE_THREAD)  # processes read it when they start
         try:
-            with without_main():
-                return super().submit(*arguments, **named)
+            with main_only_for(function):
+                return super().submit(function, *arguments, **named)
         finally:
             for name, value in before.items():
                 os.environ.pop(name) if value is None else os.environ.update({name: value})
