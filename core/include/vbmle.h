@@ -23,6 +23,7 @@
 #include "vbmle/linear_program.h"    /* linear programs over facets */
 #include "vbmle/optimism.h"          /* optimistic plans, regression */
 #include "vbmle/sampling.h"          /* posteriors */
+#include "vbmle/judging.h"           /* policies judged by draws from a posterior */
 #include "vbmle/tabular.h"           /* reward-biased rows */
 
 #endif

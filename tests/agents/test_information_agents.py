@@ -56,9 +56,9 @@ def test_regret_and_information_are_what_their_definitions_say(name: str):
     world = EXAMPLES[name]
     mdp, state = world.mdp, 1
     draws, _ = drawn(world)
-    thetas = draws.snapshot()["thetas"]
+    thetas = np.array(draws.thetas)
     policy = np.random.default_rng(2).integers(mdp.num_actions, size=mdp.num_states)
-    found = draws.score(policy, state)
+    (found,) = draws.score([policy], state)
     loss = [vbmle.plan(mdp, theta).V[state] - vbmle.evaluate(mdp, theta, policy)[state] for theta in thetas]
     assert found.regret == pytest.approx(np.mean(loss), abs=EXACT / (1.0 - mdp.discount))
     information, mean = kl(mdp, thetas), dense(mdp, thetas.mean(axis=0))
@@ -73,7 +73,7 @@ def test_the_tilted_regret_is_what_its_definition_says(tilt: float):
     world = EXAMPLES["hypercube, a cross-polytope"]
     mdp, state = world.mdp, 1
     draws, _ = drawn(world)
-    thetas = draws.snapshot()["thetas"]
+    thetas = np.array(draws.thetas)
     policy = np.zeros(mdp.num_states, np.int64)
     best = np.array([vbmle.plan(mdp, theta).V[state] for theta in thetas])
     loss = best - [vbmle.evaluate(mdp, theta, policy)[state] for theta in thetas]
@@ -82,19 +82,18 @@ def test_the_tilted_regret_is_what_its_definition_says(tilt: float):
         weights = np.exp(tilt * best)
         expected = (weights * loss).sum() / weights.sum()
     assert best.max() - np.sort(best)[-2] > 1e-6  # so that the limit is reached
-    assert draws.score(policy, state, tilt).regret == pytest.approx(
-        expected, abs=EXACT / (1.0 - mdp.discount)
-    )
+    (found,) = draws.score([policy], state, tilt)
+    assert found.regret == pytest.approx(expected, abs=EXACT / (1.0 - mdp.discount))
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_a_tilt_changes_the_regret_by_no_more_than_values_differ(name: str):
     mdp, state, tilt = EXAMPLES[name].mdp, 0, 0.4
     draws, _ = drawn(EXAMPLES[name])
-    best = draws.snapshot()["best"][:, state]
+    best = draws.best[:, state]
     most = math.exp(tilt * np.ptp(best))
     policy = np.random.default_rng(4).integers(mdp.num_actions, size=mdp.num_states)
-    neutral, tilted = (draws.score(policy, state, by).regret for by in (0.0, tilt))
+    neutral, tilted = (draws.score([policy], state, by)[0].regret for by in (0.0, tilt))
     assert neutral / most - EXACT <= tilted <= neutral * most + EXACT
 
 
@@ -102,7 +101,7 @@ def test_a_tilt_changes_the_regret_by_no_more_than_values_differ(name: str):
 def test_a_plan_for_information_is_optimal_on_the_mean_model(name: str):
     mdp = EXAMPLES[name].mdp
     draws, _ = drawn(EXAMPLES[name])
-    thetas = draws.snapshot()["thetas"]
+    thetas = np.array(draws.thetas)
     P, price = dense(mdp, thetas.mean(axis=0)), 3.0
     reward = expected_reward(mdp, mdp.core.probabilities(thetas.mean(axis=0)))
     gain = reward.reshape(P.shape[:2]) + price * kl(mdp, thetas)
@@ -186,12 +185,12 @@ def test_decisions_are_as_few_as_promised(name: str, steps: int):
 def test_draws_are_replaced_in_turn_and_only_after_observations():
     world = EXAMPLES["hypercube, a cross-polytope"]
     draws, counts = drawn(world)
-    before = np.array(draws.snapshot()["thetas"])
+    before = np.array(draws.thetas)
     draws.refresh()
-    assert np.array_equal(before, draws.snapshot()["thetas"])
+    assert np.array_equal(before, np.array(draws.thetas))
     counts.add(0, 0, 1)
     draws.refresh()
-    changed = (before != draws.snapshot()["thetas"]).any(axis=1)
+    changed = (before != np.array(draws.thetas)).any(axis=1)
     assert changed.tolist() == [True, True, False, False, False]
 
 

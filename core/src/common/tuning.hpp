@@ -206,6 +206,17 @@
     constant(Index, reference_sharings, 100, "rounds", "of multiplying shares by leverages") \
     constant(Index, reference_sharing_steps, 20, "steps", "of Newton's method in each of these") \
     constant(double, slice_accuracy, 1e-10, "log density, or of the distance", "how exactly the ends of a slice are found") \
+    /* Judging policies by draws (judging/) */ \
+    constant(double, judged_values, 1e-10, "of 1/(1-gamma)", "the error of a draw's optimal values, by sweeps") \
+    constant(double, judged_visits, 1e-8, "of 1/(1-gamma)", "the error of visits under the mean model, by sweeps") \
+    constant(double, judged_loss, 1e-6, "of itself", "the error of what a policy loses in a draw, by sweeps") \
+    constant(double, judged_loss_begin, 1e-3, "reward", "of that, what is enough before its size is known") \
+    constant(double, judged_candidates, 4.0, "of the spread of changes", \
+             "actions that are worse by more are left out until all are looked at again") \
+    constant(Index, judged_rounds, 50, "rounds", "through all pairs, in the plan of four draws, at most") \
+    constant(Index, judged_sweeps, 400, "sweeps", "of four draws; where more are ahead each goes the planner's way") \
+    constant(Index, judged_short_features, 4, "numbers", \
+             "features of up to so many are read as fast as probabilities that were kept") \
     /* What a caller may ask for */ \
     constant(Index, limit_places, 1000, "maxima", "kept side by side by one solver") \
     constant(Index, limit_factored, 1'048'576, "states", "above, dense factors would not fit into any memory") \

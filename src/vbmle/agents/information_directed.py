@@ -66,13 +66,13 @@ class InformationDirected(ModelAgent):
         draws = self._draws
         draws.refresh()
         policy = draws.best_for(0.0, self._policy)
-        score = draws.score(policy, state)
+        (score,) = draws.score([policy], state)
         chosen, least = policy, score
         for _ in range(self.rounds):
             if score.regret == 0.0 or score.information == 0.0:
                 break
             policy = draws.best_for(score.regret / (2.0 * score.information), policy)
-            score = draws.score(policy, state)
+            (score,) = draws.score([policy], state)
             if score.order() < least.order():
                 chosen, least = policy, score
         self._policy[...] = chosen

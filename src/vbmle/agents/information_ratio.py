@@ -10,13 +10,15 @@ where the mean of D may be tilted towards draws that promise much, by weights pr
 expected regret under the posterior of feel-good Thompson sampling (Zhang 2022; `vbmle.agents.feel_good`). The
 information ratio is D^2 / G (Russo and Van Roy 2014), or D^3 / G (the generalised ratio of Lattimore and Gyorgy 2021,
 with the exponent of games in which good play may teach nothing). Neither changes its order when rewards are
-multiplied by a constant. V* of a draw is found once, when it is drawn, and V^pi once for each policy and draw.
+multiplied by a constant. The core finds all of it (core/src/judging).
 """
 
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any, ClassVar, NamedTuple
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Annotated, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -24,15 +26,14 @@ from vbmle.agents.posterior import MOST_DRAWS, Sampler, sampler_for
 from vbmle.agents.triggers import EveryStep, InformationGrown, Trigger
 from vbmle.common import keeper
 from vbmle.common.files import Snapshot
-from vbmle.common.keeper import Keeper, Part, Saved, a_value, anything
+from vbmle.common.keeper import Keeper, Part, Saved, anything
 from vbmle.common.stated import AT_LEAST_1, up_to
 from vbmle.common.validation import Among, Floats, Ints
+from vbmle.core import judging as core
+from vbmle.core.planning import Planner
 from vbmle.estimation.counts import TransitionCounts
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.planning.planner import expected_reward, make_planner, uses_factors
-
-POLICIES_KEPT = 64
-"""Policies whose values are kept from step to step."""
 
 NEGLIGIBLE_REGRET = 1e-11
 """An expected regret below this part of the largest value is rounding, and counts as none."""
@@ -85,48 +86,38 @@ class Score(NamedTuple):
         return self.ratio(exponent), self.regret
 
 
-def _actions(draws: Any, name: str, policies: Ints) -> None:
-    keeper.require_within(name, policies, 0, draws.mdp.num_actions - 1)
-
-
 class PosteriorDraws(Keeper):
     """A ring of draws given the counts, `fresh` of them replaced for every observation; scores policies by them."""
 
-    saved: ClassVar[Saved] = {
-        "_thetas": anything,  # these two are looked at together, in `restore`
-        "_ring": anything,
-        "_best": a_value,
-        "_policies": _actions,
-    }
+    saved: ClassVar[Saved] = {"_ring": anything}  # looked at with the draws, in `restore`
 
     def __init__(self, counts: TransitionCounts, draws: int, fresh: int, thinning: int, seed: int) -> None:
-        mdp = counts.mdp
-        self._sampler: Sampler = sampler_for(mdp, thinning)
-        self._counts, self.mdp, self._fresh, self._seed = counts, mdp, fresh, seed
-        self._planners = [make_planner(mdp) for _ in range(draws)]
-        self._mean = make_planner(mdp)
-        self._factors = uses_factors(mdp)
-        states = mdp.num_states
-        self._thetas = np.zeros((draws, mdp.dimension))
-        self._best = np.zeros((draws, states))  # V*_m
-        self._policies = np.zeros((draws, states), np.int64)
-        self._entropy = np.zeros((draws, mdp.transitions.count))  # p_m log p_m
-        self._version = np.zeros(draws, np.int64)  # how often each was drawn anew
-        self._known: dict[bytes, tuple[Floats, Ints]] = {}
+        self._sampler: Sampler = sampler_for(counts.mdp, thinning)
+        self._counts, self.mdp, self._fresh, self._seed = counts, counts.mdp, fresh, seed
+        self._draws = core.Draws(self.mdp.core, draws)
+        self._first_pair = np.arange(self.mdp.num_states) * self.mdp.num_actions
         self._ring = np.array(
             [-1, 0]
         )  # the observations at the last draw, -1 before the first, and whose turn it is
-        self._information = np.zeros(states * mdp.num_actions)
-        self._first_pair = np.arange(states) * mdp.num_actions
 
     @property
     def information(self) -> Floats:
         """I(s, a) by pair, (S*A,)."""
-        return self._information
+        return self._draws.information
+
+    @property
+    def thetas(self) -> Floats:
+        """The draws, (M, d)."""
+        return self._draws.theta
+
+    @property
+    def best(self) -> Floats:
+        """V* of each, (M, S)."""
+        return self._draws.best
 
     def refresh(self) -> None:
         """Replace the oldest draws: so many for each observation since the last time, at first all of them."""
-        size, total = len(self._planners), self._counts.total
+        size, total = self._draws.count, self._counts.total
         seen, turn = self._ring.tolist()
         count = size if seen < 0 else min(size, self._fresh * (total - seen))
         if count == 0:
@@ -134,71 +125,28 @@ class PosteriorDraws(Keeper):
         rng = np.random.default_rng([self._seed, total])
         drawn = (turn + np.arange(count)) % size
         for m in drawn.tolist():
-            self._draw(m, rng)
-        self._weigh(drawn)
+            self._draws.put(m, self._sampler.draw(self._counts, rng))
+        self._draws.plan(drawn)
         self._ring[...] = total, (turn + count) % size
-        self._average()
 
-    def _draw(self, m: int, rng: np.random.Generator) -> None:
-        planner = self._planners[m]
-        self._thetas[m] = self._sampler.draw(self._counts, rng)
-        planner.put(theta=self._thetas[m], policy=self._policies[m], V=self._best[m])
-        planner.assemble()
-        planner.optimal()
-        self._best[m], self._policies[m] = planner.V, planner.policy
-
-    def _weigh(self, drawn: Ints) -> None:
-        """What is computed of new draws all at once."""
-        p = np.array([self._planners[m].p for m in drawn.tolist()])
-        self._entropy[drawn] = p * np.log(np.maximum(p, 1e-300))
-        self._version[drawn] += 1
-
-    def _average(self) -> None:
-        """The mean model, and what each pair tells apart."""
-        mean = self._mean
-        mean.put(theta=self._thetas.mean(axis=0))
-        mean.assemble()
-        apart = self._entropy.mean(axis=0) - mean.p * np.log(np.maximum(mean.p, 1e-300))
-        self._information = np.maximum(np.add.reduceat(apart, self.mdp.transitions.indptr[:-1]), 0.0)
-
-    def score(self, policy: Ints, state: int, tilt: float = 0.0) -> Score:
-        """D and G of a policy, from a state; D by weights proportional to exp(tilt V*)."""
-        best = self._best[:, state]
+    def score(self, policies: Sequence[Ints], state: int, tilt: float = 0.0) -> list[Score]:
+        """D and G of policies, from a state; D by weights proportional to exp(tilt V*)."""
+        best = self._draws.best[:, state]
         weights = np.exp(tilt * (best - best.max()))
-        regret = float(weights @ (best - self._values(policy)[:, state]) / weights.sum())
-        if regret <= NEGLIGIBLE_REGRET * float(np.abs(best).max()):
-            regret = 0.0
-        return Score(regret, self._taught(policy, state))
-
-    def _taught(self, policy: Ints, state: int) -> float:
-        mean = self._mean
-        mean.put(policy=policy)
-        if self._factors:
-            mean.evaluate()  # factors for the visits
-        return float(mean.visit_from(state) @ self._information[self._first_pair + policy])
-
-    def _values(self, policy: Ints) -> Floats:
-        """V^pi_m, (M, S)."""
-        key = policy.tobytes()
-        if key not in self._known:
-            if len(self._known) == POLICIES_KEPT:
-                self._known.clear()
-            self._known[key] = (np.empty_like(self._best), np.full(len(self._planners), -1))
-        values, made = self._known[key]
-        for m in np.nonzero(made != self._version)[0].tolist():
-            planner = self._planners[m]
-            planner.put(policy=policy)
-            if not self._factors:
-                planner.put(V=self._best[m])
-            planner.evaluate()
-            values[m] = planner.V
-        made[...] = self._version
-        return values
+        losses, taught = self._draws.judge(np.array(policies), state)
+        regrets = losses @ weights / weights.sum()
+        nothing = max(NEGLIGIBLE_REGRET * float(np.abs(best).max()), self._draws.precision)
+        return [
+            Score(float(regret) if regret > nothing else 0.0, float(information))
+            for regret, information in zip(regrets, taught, strict=True)
+        ]
 
     def best_for(self, price: float, start: Ints) -> Ints:
         """A policy that is optimal for r + price * I on the mean model: policy iteration from `start`."""
-        mdp, mean, transitions = self.mdp, self._mean, self.mdp.transitions
-        gain = expected_reward(mdp, mean.p) + price * self._information
+        mdp, mean, transitions, factors = self.mdp, self._mean, self.mdp.transitions, uses_factors(self.mdp)
+        mean.put(theta=self.thetas.mean(axis=0))
+        mean.assemble()
+        gain = expected_reward(mdp, mean.p) + price * self.information
         policy = np.array(start)
         gain[~mdp.allowed.ravel()] = -np.inf
         slack = (
@@ -208,7 +156,7 @@ class PosteriorDraws(Keeper):
         )
         for _ in range(MOST_IMPROVEMENTS):
             mean.put(policy=policy)
-            if self._factors:
+            if factors:
                 mean.evaluate()
             V = np.ascontiguousarray(gain[self._first_pair + policy])[:, None]
             mean.solve(V, 0.1 * NEGLIGIBLE_REGRET)
@@ -220,25 +168,26 @@ class PosteriorDraws(Keeper):
             policy[gains] = Q.argmax(axis=1)[gains]
         return policy
 
+    @cached_property
+    def _mean(self) -> Planner:
+        """Of the mean model."""
+        return make_planner(self.mdp)
+
     def _parts(self) -> dict[str, Part]:
-        return {"sampler": self._sampler}
+        return {"sampler": self._sampler, "draws": self._draws}
 
     def restore(self, snapshot: Snapshot) -> None:
         """Continue from a snapshot; ValueError names the field that does not fit."""
+        keeper.require_like("", snapshot, self.snapshot())
+        keeper.require_within("draws.policy", snapshot["draws.policy"], 0, self.mdp.num_actions - 1)
+        keeper.a_value(self, "draws.best", snapshot["draws.best"])
         super().restore(snapshot)
         seen, turn = self._ring.tolist()
-        if not (-1 <= seen <= self._counts.total and 0 <= turn < len(self._planners)):
+        if not (-1 <= seen <= self._counts.total and 0 <= turn < self._draws.count):
             raise ValueError(
                 f"ring is {seen}, {turn}; it needs at most {self._counts.total} observations and a place in the ring"
             )
-        for theta in self._thetas if seen >= 0 else ():
+        for theta in self.thetas if seen >= 0 else ():
             self.mdp.require_feasible(theta, 1e-6)
-        if seen < 0 and self._thetas.any():
-            raise ValueError("thetas is not 0, though nothing was drawn")
-        self._known.clear()
-        for m, planner in enumerate(self._planners):
-            planner.put(theta=self._thetas[m])
-            planner.assemble()
-        self._weigh(np.arange(len(self._planners)))
-        if seen >= 0:
-            self._average()
+        if seen < 0 and self.thetas.any():
+            raise ValueError("draws.theta is not 0, though nothing was drawn")

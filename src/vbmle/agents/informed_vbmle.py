@@ -180,7 +180,7 @@ class InformedVBMLE(ModelAgent):
         if len(distinct) > 1:
             self._draws.refresh()
             tilt = self.feel_good / self._range
-            scores = [self._draws.score(solvers[k].policy, state, tilt) for k in distinct]
+            scores = self._draws.score([solvers[k].policy for k in distinct], state, tilt)
             self._chosen = distinct[choose(scores, self.counts.total * (1.0 - self.mdp.discount))]
         else:
             self._chosen = distinct[0]
