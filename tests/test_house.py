@@ -138,6 +138,7 @@ WHERE = {
     "tighten the branch-and-bound bound": "value_excess",
     "change reward normalisation": "reward_scale =",
     "change the hit-and-run sampler": "hit_and_run",
+    "change how policies are judged by draws": "find_losses",
     "change planning for sparse models": "sweep",
     "add a flag to `vbmle run`": "def run(",
     "find UCLK's radius": "def paper_radius",

@@ -8,12 +8,14 @@ from scipy import sparse
 
 import vbmle
 from vbmle.agents.information_ratio import PosteriorDraws
+from vbmle.core.generated import vb_statuses
 from vbmle.core.judging import Draws
-from vbmle.core.library import TUNING
+from vbmle.core.library import TUNING, status_text
 
 LOSS = (
     10.0 * TUNING["judged_loss"].value
 )  # of itself: what sweeps leave in the loss of a draw, with room for their floor
+BAD = status_text(vb_statuses.VB_BAD_ARGUMENT)
 VISITS = 10.0 * TUNING["judged_visits"].value
 
 
@@ -126,7 +128,7 @@ def taught(mdp: Any, thetas: np.ndarray, policy: np.ndarray, state: int) -> floa
 
 @pytest.mark.parametrize("name", MODELS)
 def test_a_policy_loses_exactly_nothing_where_it_is_the_draws_own(name: str):
-    mdp, draws, _ = judged(name)
+    _, draws, _ = judged(name)
     core = draws._draws
     losses, _ = core.judge(np.array(core.policy), 1)
     assert np.abs(np.diag(losses)).max() <= core.precision
@@ -156,9 +158,9 @@ def test_draws_replaced_one_at_a_time_are_those_replaced_at_once(name: str):
 
 def test_what_is_asked_of_draws_is_checked():
     draws = Draws(MODELS["sparse"].core, 3)
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match=BAD):
         draws.plan(np.array([3]))
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match=BAD):
         draws.judge(np.full((1, 80), 3), 0)
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match=BAD):
         draws.judge(np.zeros((1, 80), np.int64), 80)
