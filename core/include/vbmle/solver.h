@@ -56,6 +56,10 @@ typedef struct vb_solver vb_solver;
 
 /* A solver for up to `places` (1 to 1000) local maxima; factors: evaluate policies by dense factors, else by sweeps. */
 VB_API vb_status vb_solver_new(const vb_model* model, int64_t places, int32_t factors, vb_solver** solver);
+
+/* Another for as many, beside a host on the same model: it stands where the host does, has maxima of its own, and works in the
+ * host's memory, with the starts that the host has or is given. The host goes last; one thread at a time may use any of them. */
+VB_API vb_status vb_solver_new_beside(vb_solver* host, vb_solver** solver);
 VB_API void vb_solver_free(vb_solver* solver);
 
 typedef struct vb_starts {
@@ -75,6 +79,9 @@ VB_API vb_status vb_solver_search(vb_solver* solver, const vb_objective* objecti
 VB_API vb_status vb_solver_follow(vb_solver* solver, const vb_objective* objective); /* from its maxima and one start more */
 VB_API vb_status vb_solver_climb_from_few(vb_solver* solver, const vb_objective* objective); /* and from two starts */
 VB_API vb_status vb_solver_add_start(vb_solver* solver, const vb_objective* objective, const double* theta); /* from theta, too */
+
+/* Climbs from where it stands and from theta, the answer of another solver whose first survey counts for this one, too. */
+VB_API vb_status vb_solver_join(vb_solver* solver, const vb_objective* objective, const double* theta);
 
 /* Stands at theta (d,) alone, moved inside the feasible set; theta must be finite, here and above. */
 VB_API vb_status vb_solver_stand_at(vb_solver* solver, const double* theta);

@@ -12,6 +12,7 @@ struct vb_solver {
     Maximiser maximiser;
 
     vb_solver(const KnownModel& known, Index places, Method method) : maximiser(known, places, method) {}
+    explicit vb_solver(Maximiser& host) : maximiser(host) {}
 };
 
 namespace {
@@ -55,14 +56,28 @@ vb_status vb_solver_new(const vb_model* model, int64_t places, int32_t factors, 
     return VB_OK;
 }
 
+vb_status vb_solver_new_beside(vb_solver* host, vb_solver** solver) {
+    if (solver == nullptr) return VB_BAD_ARGUMENT;
+    *solver = nullptr;
+    if (host == nullptr) return VB_BAD_ARGUMENT;
+    vb_solver* made = make_handle<vb_solver>(host->maximiser);
+    if (made == nullptr || made->maximiser.failed()) {
+        free_handle(made);
+        return VB_OUT_OF_MEMORY;
+    }
+    *solver = made;
+    return VB_OK;
+}
+
 void vb_solver_free(vb_solver* solver) { free_handle(solver); }
 
 vb_status vb_solver_set_starts(vb_solver* solver, const vb_starts* given) {
     if (solver == nullptr || given == nullptr) return VB_BAD_ARGUMENT;
-    Maximiser& own = solver->maximiser;
-    const Index free = own.known.set.num_free;
+    const KnownModel& known = solver->maximiser.known;
+    Workshop& own = solver->maximiser.shop;
+    const Index free = known.set.num_free;
     const bool has_starts = own.starts.between.rows > 0;
-    if (has_starts || !are_starts(own, *given)) return VB_BAD_ARGUMENT;
+    if (has_starts || !are_starts(solver->maximiser, *given)) return VB_BAD_ARGUMENT;
     Matrix fixed = own.starts_arena.matrix(given->num_fixed, free), between = own.starts_arena.matrix(kBetween, free);
     Vector best = own.starts_arena.take<double>(given->best == nullptr ? 0 : free);
     Indices pairs = own.starts_arena.take<Index>(given->num_pairs);
@@ -93,6 +108,11 @@ vb_status vb_solver_climb_from_few(vb_solver* solver, const vb_objective* object
 vb_status vb_solver_add_start(vb_solver* solver, const vb_objective* objective, const double* theta) {
     if (!is_theta(solver, theta)) return VB_BAD_ARGUMENT;
     return run(solver, objective, [=](Maximiser& own, const Objective& goal) { add_start(own, goal, theta); });
+}
+
+vb_status vb_solver_join(vb_solver* solver, const vb_objective* objective, const double* theta) {
+    if (!is_theta(solver, theta)) return VB_BAD_ARGUMENT;
+    return run(solver, objective, [=](Maximiser& own, const Objective& goal) { join(own, goal, theta); });
 }
 
 vb_status vb_solver_stand_at(vb_solver* solver, const double* theta) {

@@ -9,7 +9,7 @@ namespace vb {
 
 namespace {
 
-Search search_for(const Problem& problem, Maximiser& maximiser) { return {problem, maximiser.pool, maximiser.tools}; }
+Search search_for(const Problem& problem, Maximiser& maximiser) { return {problem, maximiser.pool, maximiser.shop.tools}; }
 
 // The maximiser of the part without value, from the interior point; in the scratch place.
 void find_likely(Maximiser& maximiser, const Objective& objective) {
@@ -22,7 +22,7 @@ void find_likely(Maximiser& maximiser, const Objective& objective) {
     pool.evaluated[scratch] = pool.factored[scratch] = 0;
     const Problem problem = maximiser.problem(concave);
     climb_at(search_for(problem, maximiser), scratch);
-    copy(pool.y[scratch], pool.y.cols, maximiser.likely.data);
+    copy(pool.y[scratch], pool.y.cols, maximiser.shop.likely.data);
 }
 
 // One start and one policy more, in turn. The problem changes by ever less from call to call, so that looking again may
@@ -30,13 +30,13 @@ void find_likely(Maximiser& maximiser, const Objective& objective) {
 // to its maximum is long. But not where several maxima were found, or where so many policies are near that looking takes its
 // time.
 void explore(const Maximiser& maximiser, const Search& search) {
-    const bool alone = maximiser.pool.size == 1 && maximiser.starts.pairs.size <= tuning.search_few_pairs;
+    const bool alone = maximiser.pool.size == 1 && maximiser.shop.starts.pairs.size <= tuning.search_few_pairs;
     const bool far = maximiser.known.set.num_free >= tuning.search_far_coordinates;
-    const Index turn = maximiser.turn, cost = maximiser.tools.approach.plans_cost_most || (alone && far) ? 2 : 1;
+    const Index turn = maximiser.turn, cost = maximiser.shop.tools.approach.plans_cost_most || (alone && far) ? 2 : 1;
     // From start to start; policies come in between.
     const Index pause = cost * (turn < tuning.search_often ? 1 : turn < tuning.search_rarely ? 2 : 4);
-    if (turn % pause == 0) try_one_start(search, maximiser.starts, turn / pause);
-    if (turn % pause == pause / 2) try_one_switch(search, maximiser.starts, turn / pause);
+    if (turn % pause == 0) try_one_start(search, maximiser.shop.starts, turn / pause);
+    if (turn % pause == pause / 2) try_one_switch(search, maximiser.shop.starts, turn / pause);
 }
 
 bool active_facets_fit(const Maximiser& maximiser, Index k) {
@@ -117,7 +117,7 @@ void reset(Maximiser& maximiser) {
         first_allowed(maximiser.known.model, pool.policy[k]);
     }
     pool.size = 1;
-    pool.resident = 0;
+    move_out(pool);
     maximiser.turn = 0;
 }
 
@@ -126,25 +126,38 @@ void evaluate_place(Maximiser& maximiser, Index k) {
     const bool evaluated = maximiser.pool.evaluated[k] != 0;
     assemble(maximiser.known.set, maximiser.pool.y[k], maximiser.pool.theta[k]);
     if (!evaluated) return;
-    Point point = point_at(maximiser.pool, maximiser.tools.program.frame, k);
+    Point point = point_at(maximiser.pool, maximiser.shop.tools.program.frame, k);
     probabilities(maximiser.known.model.features, point.theta, point.p);
-    if (!point.lu.empty()) evaluate_by_factors(maximiser.tools.planner, point.valuation());
+    if (!point.lu.empty()) evaluate_by_factors(maximiser.shop.tools.planner, point.valuation());
     maximiser.pool.evaluated[k] = 1;
 }
 
 }  // namespace
 
-Maximiser::Maximiser(const KnownModel& known_, Index places, Method method) : known(known_) {
-    pool = make_pool(arena, problem({}), places, method);
-    tools = make_climber(arena, known.model, known.set, method);
-    likely = arena.take<double>(known.set.num_free);
-    shifted = arena.take<double>(known.set.dimension);
-    if (tools.approach.plans_cost_most && can_linearise(known.model, known.set)) {
-        surrogate = make_surrogate(arena, known.model, known.set);
-        tools.surrogate = &surrogate;
+Maximiser::Maximiser(const KnownModel& known_, Index places, Method method) : known(known_), shop(own) {
+    own.tools = make_climber(own.arena, known.model, known.set, method);
+    own.likely = own.arena.take<double>(known.set.num_free);
+    own.shifted = own.arena.take<double>(known.set.dimension);
+    if (own.tools.approach.plans_cost_most && can_linearise(known.model, known.set)) {
+        own.surrogate = make_surrogate(own.arena, known.model, known.set);
+        own.tools.surrogate = &own.surrogate;
     }
-    if (!arena.failed()) reset(*this);
+    own.room = make_room(own.arena, known.model, places, method);
+    pool = make_pool(arena, problem({}), places, own.room);
+    if (!failed()) reset(*this);
 }
+
+Maximiser::Maximiser(Maximiser& host) : known(host.known), shop(host.shop) {
+    pool = make_pool(arena, problem({}), host.pool.places, shop.room);
+    if (failed()) return;
+    reset(*this);
+    copy(host.pool.y[0], pool.y.cols, pool.y[0]);
+    copy(host.pool.theta[0], pool.theta.cols, pool.theta[0]);
+    copy(host.pool.V[0], pool.V.cols, pool.V[0]);
+    copy(host.pool.policy[0], pool.policy.cols, pool.policy[0]);
+}
+
+Maximiser::~Maximiser() { move_out(pool); }
 
 void climb(Maximiser& maximiser, const Objective& objective) {
     const Problem problem = maximiser.problem(objective);
@@ -156,10 +169,10 @@ void search(Maximiser& maximiser, const Objective& objective) {
     const Search search = search_for(problem, maximiser);
     climb_all(search);
     find_likely(maximiser, objective);
-    const Index all = maximiser.starts.fixed.rows + 1 + kBetween;
-    try_starts(search, maximiser.starts, maximiser.likely.data, all);
+    const Index all = maximiser.shop.starts.fixed.rows + 1 + kBetween;
+    try_starts(search, maximiser.shop.starts, maximiser.shop.likely.data, all);
     for (int k = 0; k < 2; ++k) {  // the neighbours of a new incumbent have not been tried
-        try_all_switches(search, maximiser.starts);
+        try_all_switches(search, maximiser.shop.starts);
     }
 }
 
@@ -169,7 +182,7 @@ void follow(Maximiser& maximiser, const Objective& objective) {
     climb_all(search);
     if (maximiser.turn == 0) {
         find_likely(maximiser, objective);
-        try_starts(search, maximiser.starts, maximiser.likely.data, tuning.search_quick);
+        try_starts(search, maximiser.shop.starts, maximiser.shop.likely.data, tuning.search_quick);
         try_actions(search);
     } else {
         explore(maximiser, search);
@@ -183,20 +196,26 @@ void climb_from_few(Maximiser& maximiser, const Objective& objective) {
     maximiser.pool.size = 1;
     climb_all(search);
     find_likely(maximiser, objective);
-    try_start(search, maximiser.likely.data);
-    fill(maximiser.likely.data, maximiser.likely.size, 0.0);
-    try_start(search, maximiser.likely.data);
+    try_start(search, maximiser.shop.likely.data);
+    fill(maximiser.shop.likely.data, maximiser.shop.likely.size, 0.0);
+    try_start(search, maximiser.shop.likely.data);
+}
+
+void join(Maximiser& maximiser, const Objective& objective, const double* theta) {
+    climb(maximiser, objective);
+    add_start(maximiser, objective, theta);
+    maximiser.turn = larger(maximiser.turn, Index{1});
 }
 
 void add_start(Maximiser& maximiser, const Objective& objective, const double* theta) {
-    place(maximiser.known.set, theta, maximiser.likely.data, maximiser.shifted.data);
+    place(maximiser.known.set, theta, maximiser.shop.likely.data, maximiser.shop.shifted.data);
     const Problem problem = maximiser.problem(objective);
-    try_start(search_for(problem, maximiser), maximiser.likely.data);
+    try_start(search_for(problem, maximiser), maximiser.shop.likely.data);
 }
 
 void stand_at(Maximiser& maximiser, const double* theta) {
     Pool& pool = maximiser.pool;
-    place(maximiser.known.set, theta, pool.y[0], maximiser.shifted.data);
+    place(maximiser.known.set, theta, pool.y[0], maximiser.shop.shifted.data);
     assemble(maximiser.known.set, pool.y[0], pool.theta[0]);
     fill<Index>(pool.num_active[0], pool.num_active.cols, 0);
     pool.evaluated[0] = pool.factored[0] = 0;
@@ -204,10 +223,10 @@ void stand_at(Maximiser& maximiser, const double* theta) {
 }
 
 void plan_at_incumbent(Maximiser& maximiser) {
-    Point point = point_at(maximiser.pool, maximiser.tools.program.frame, 0);
+    Point point = point_at(maximiser.pool, maximiser.shop.tools.program.frame, 0);
     probabilities(maximiser.known.model.features, point.theta, point.p);
     const double precision = sweep_precision(maximiser.known.model.discount);
-    optimal_value(maximiser.tools.planner, point.valuation(), precision);
+    optimal_value(maximiser.shop.tools.planner, point.valuation(), precision);
     maximiser.pool.evaluated[0] = 1;
 }
 
@@ -219,7 +238,6 @@ Status restore(Maximiser& maximiser, Index size, Index turn) {
     }
     pool.size = size;
     maximiser.turn = turn;
-    pool.resident = 0;
     for (Index k = pool.own_evaluations ? size - 1 : 0; k >= 0; --k) evaluate_place(maximiser, k);
     for (Index k = pool.own_evaluations ? size : 1; k < size; ++k) assemble(maximiser.known.set, pool.y[k], pool.theta[k]);
     return Status::ok;

@@ -11,22 +11,37 @@
 
 namespace vb {
 
+// What maximisers of one model may share: what climbs, where searches start from, and where p and factors are shared by
+// places, the room for them. Nothing of one call is left in it for another.
+struct Workshop {
+    Arena arena;
+    Arena starts_arena;
+    Climber tools;
+    Surrogate surrogate;
+    Starts starts;
+    Room room;
+    Vector likely;    // (free,) the maximiser of the part without value
+    Vector shifted;   // (d,) scratch where a theta is placed
+};
+
 struct Maximiser {
     Maximiser(const KnownModel& known, Index places, Method method);
 
-    bool failed() const { return arena.failed() || starts_arena.failed(); }
+    // One that works in the workshop of another, which must outlive it, and stands where that one does.
+    explicit Maximiser(Maximiser& host);
+    ~Maximiser();
+    Maximiser(const Maximiser&) = delete;
+    Maximiser& operator=(const Maximiser&) = delete;
+
+    bool failed() const { return arena.failed() || shop.arena.failed() || shop.starts_arena.failed(); }
     Problem problem(const Objective& objective) const { return {known.model, known.set, objective}; }
 
     const KnownModel& known;
     Arena arena;
-    Arena starts_arena;
+    Workshop own;     // empty for a guest
+    Workshop& shop;
     Pool pool;
-    Climber tools;
-    Surrogate surrogate;
-    Starts starts;
     Index turn = 0;   // how often it has followed
-    Vector likely;    // (free,) the maximiser of the part without value
-    Vector shifted;   // (d,) scratch where a theta is placed
 };
 
 // Goes up to local maxima from where it stands.
@@ -40,6 +55,9 @@ void follow(Maximiser& maximiser, const Objective& objective);
 
 // Climbs from where it stands, from the most likely theta and from the interior point.
 void climb_from_few(Maximiser& maximiser, const Objective& objective);
+
+// Climbs from where it stands and from theta, where a search has ended whose survey counts for this one, too.
+void join(Maximiser& maximiser, const Objective& objective, const double* theta);
 
 // Climbs from theta too.
 void add_start(Maximiser& maximiser, const Objective& objective, const double* theta);

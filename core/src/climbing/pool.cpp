@@ -110,19 +110,37 @@ void merge(Pool& pool) {
 
 // Where p and factors are shared, they belong to one place at a time.
 void move_in(Pool& pool, Index k) {
-    if (pool.own_evaluations || pool.resident == k) return;
-    pool.evaluated[pool.resident] = pool.evaluated[k] = 0;
-    pool.resident = k;
+    if (pool.own_evaluations) return;
+    Resident& resident = *pool.resident;
+    if (resident.evaluated == pool.evaluated.data && resident.place == k) return;
+    if (resident.evaluated != nullptr) resident.evaluated[resident.place] = 0;
+    pool.evaluated[k] = 0;
+    resident = {pool.evaluated.data, k};
 }
 
 }  // namespace
 
-Pool make_pool(Arena& arena, const Problem& problem, Index places, Method method) {
-    const Index n = places + 1, states = problem.model.num_states, transitions = problem.model.num_transitions;
-    const Index squares = method == Method::factors ? states * states : 0, each = transitions + squares;
+void move_out(Pool& pool) {
+    if (pool.resident != nullptr && pool.resident->evaluated == pool.evaluated.data) *pool.resident = {nullptr, 0};
+}
+
+Room make_room(Arena& arena, const Model& model, Index places, Method method) {
+    Room room;
+    room.squares = method == Method::factors ? model.num_states * model.num_states : 0;
+    room.own_evaluations = (places + 1) * (model.num_transitions + room.squares) <= tuning.pool_own_numbers;
+    if (room.own_evaluations) return room;
+    room.p = arena.matrix(1, model.num_transitions);
+    room.lu = arena.take<double>(room.squares);
+    room.resident = arena.take<Resident>(1);
+    return room;
+}
+
+Pool make_pool(Arena& arena, const Problem& problem, Index places, const Room& room) {
+    const Index n = places + 1, states = problem.model.num_states;
     Pool pool;
     pool.places = places;
-    pool.own_evaluations = n * each <= tuning.pool_own_numbers;
+    pool.own_evaluations = room.own_evaluations;
+    pool.resident = room.resident.data;
     pool.y = arena.matrix(n, problem.set.num_free);
     pool.theta = arena.matrix(n, problem.set.dimension);
     pool.V = arena.matrix(n, states);
@@ -138,8 +156,8 @@ Pool make_pool(Arena& arena, const Problem& problem, Index places, Method method
     const Index free = problem.set.num_free;
     const bool keeps_frames = problem.model.features.is_dense() && free <= tuning.frame_kept_coordinates;
     if (keeps_frames) pool.factors = arena.matrix(n, 2 * free * free);
-    pool.p = arena.matrix(pool.own_evaluations ? n : 1, transitions);
-    pool.lu = arena.take<double>(pool.p.rows * squares);
+    pool.p = pool.own_evaluations ? arena.matrix(n, problem.model.num_transitions) : room.p;
+    pool.lu = pool.own_evaluations ? arena.take<double>(n * room.squares) : room.lu;
     return pool;
 }
 

@@ -8,6 +8,22 @@
 
 namespace vb {
 
+// Where p and factors of all places would take too much memory, they belong to one place at a time, of whichever pool of those
+// that share a room.
+struct Resident {
+    std::uint8_t* evaluated;  // of its pool, or null
+    Index place;
+};
+struct Room {
+    bool own_evaluations = true;  // whether every place has p and factors of its own, and the room is empty
+    Index squares = 0;            // numbers in the factors of a policy
+    Matrix p;                     // (1, transitions)
+    Vector lu;                    // (S, S)
+    View<Resident> resident;      // (1,)
+};
+
+Room make_room(Arena& arena, const Model& model, Index places, Method method);
+
 struct Pool {
     Index places = 0;  // maxima that it can hold; place `places` is for scratch
     Index size = 1;    // maxima that it holds
@@ -26,10 +42,13 @@ struct Pool {
     Matrix factors;              // (places + 1, 2 free^2) frame and upper of the last program, or empty
     View<std::uint8_t> factored;   // (places + 1,) whether they belong to the active facets
     bool own_evaluations = true; // whether every place has p and lu of its own
-    Index resident = 0;          // otherwise the place that they belong to
+    Resident* resident = nullptr;  // otherwise the place that they belong to
 };
 
-Pool make_pool(Arena& arena, const Problem& problem, Index places, Method method);
+Pool make_pool(Arena& arena, const Problem& problem, Index places, const Room& room);
+
+// Leaves the room to others.
+void move_out(Pool& pool);
 
 // The point at a place; `spare` is the frame of points that keep none.
 Point point_at(Pool& pool, Frame spare, Index k);

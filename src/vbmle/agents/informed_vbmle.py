@@ -23,8 +23,9 @@ each of which costs H (D(pi) - D_0) more than the proposal of least regret. So p
     max(1, 1/G(pi)) H (D(pi) - D_0) <= N D_0,        N = max(60 H, t).
 
 Each bias has a solver that goes on from its last theta; they take turns in looking for other basins. In models with few
-parameters the boldest begins with a search of all starts: where no likely policy shows anything, as on the left bank of
-a river, whether anything is ever learnt hangs on that one answer.
+parameters and states the boldest begins with a search of all starts: where no likely policy shows anything, as on the left
+bank of a river, whether anything is ever learnt hangs on that one answer. In larger ones it begins with a survey of a few
+starts, and the others with what that has found.
 
 This agent is ours: no paper has it, and no regret bound is known for it. The bias log(1 + t) is that of tabular RBMLE;
 the ratio is that of Lattimore and Gyorgy (2021), over stationary policies as in Hao and Lattimore (2022), with
@@ -77,17 +78,21 @@ EXPONENT = 3.0
 PATIENCE = 60.0
 """Horizons 1/(1 - gamma) within which an exploration must be able to pay, until the agent has run for longer."""
 
-MOST_SEARCHED = 16
-"""Parameters up to which the boldest proposer begins with a search of all starts; with 60 that takes a second."""
+MOST_SEARCHED = 16, 200
+"""Parameters and states up to which the boldest proposer begins with a search of all starts; with 60, or with 500, that takes
+a second."""
 
 
 class Proposers(Keeper):
-    """One solver for each bias, each going on from its own last theta; they take turns in looking for other basins."""
+    """One solver for each bias, each going on from its own last theta; they take turns in looking for other basins.
+
+    They share working memory and starts.
+    """
 
     def __init__(self, mdp: LinearMixtureMDP, count: int, seed: int) -> None:
-        self.solvers = [make_solver(mdp, seed=seed) for _ in range(count)]
-        for solver in self.solvers:
-            solver.plan()
+        first = make_solver(mdp, seed=seed)
+        first.plan()
+        self.solvers = [first, *(first.beside() for _ in range(count - 1))]
 
     def _parts(self) -> dict[str, Part]:
         return {str(k): solver for k, solver in enumerate(self.solvers)}
@@ -148,7 +153,7 @@ class InformedVBMLE(ModelAgent):
         self._draws = PosteriorDraws(self.counts, self.draws, self.fresh, self.thinning, self.seed)
         self._objective = make_objective(self.counts, ridge=1.0)
         self._range = reward_range(mdp)
-        self._boldest = int(np.argmax(multiples)) if is_small(mdp) else -1
+        self._boldest, self._searches = int(np.argmax(multiples)), is_small(mdp)
         self._chosen = 0
         self._trigger = OrTimeDoubled(informed_trigger(mdp, self.update), self.counts)
 
@@ -169,13 +174,14 @@ class InformedVBMLE(ModelAgent):
     def _decide(self, state: int) -> None:
         solvers, objective = self._proposers.solvers, self._objective
         weight = math.log1p(self.counts.total + 1) / self._range
-        proposed: dict[bytes, int] = {}
-        for k, multiple in enumerate(self.multiples):
-            objective.aim(state, multiple * weight)
+        for k in self._order():
+            objective.aim(state, self.multiples[k] * weight)
             self._solve(k)
             if objective.bias == 0.0:  # no value entered the objective, so none was planned for
                 solvers[k].plan()
-            proposed.setdefault(solvers[k].policy.tobytes(), k)
+        proposed: dict[bytes, int] = {}
+        for k, solver in enumerate(solvers):
+            proposed.setdefault(solver.policy.tobytes(), k)
         distinct = list(proposed.values())
         if len(distinct) > 1:
             self._draws.refresh()
@@ -185,12 +191,21 @@ class InformedVBMLE(ModelAgent):
         else:
             self._chosen = distinct[0]
 
+    def _order(self) -> list[int]:
+        """In which order the biases propose: the boldest first where the others begin with what it finds."""
+        every = list(range(len(self.multiples)))
+        joined = self.decisions == 0 and not self._searches
+        return sorted(every, key=lambda k: k != self._boldest) if joined else every
+
     def _solve(self, k: int) -> None:
         """What the k-th bias proposes, from several starts at first and in its turn, else from its last theta."""
-        solver, objective = self._proposers.solvers[k], self._objective
-        if self.decisions == 0 and k == self._boldest:
+        solver, objective, first = self._proposers.solvers[k], self._objective, self.decisions == 0
+        boldest = k == self._boldest
+        if first and self._searches and boldest:
             solver.search(objective)
-        elif self.decisions == 0 or self.decisions % len(self._proposers.solvers) == k:
+        elif first and not (self._searches or boldest):
+            solver.join(objective, self._proposers.solvers[self._boldest].theta)
+        elif first or self.decisions % len(self._proposers.solvers) == k:
             solver.follow(objective)
         else:
             solver.climb(objective)
@@ -218,7 +233,8 @@ def _price(score: Score, least: float) -> float:
 
 def is_small(mdp: LinearMixtureMDP) -> bool:
     """Whether a search of all starts costs no more than a few dozen steps."""
-    return mdp.dimension <= MOST_SEARCHED and uses_factors(mdp)
+    parameters, states = MOST_SEARCHED
+    return mdp.dimension <= parameters and mdp.num_states <= states and uses_factors(mdp)
 
 
 def reward_range(mdp: LinearMixtureMDP) -> float:

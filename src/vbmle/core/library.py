@@ -205,12 +205,14 @@ class Handle:
 
     __slots__ = ("_free", "_kept", "_kind", "_library", "address")
 
-    def __init__(self, kind: str, kept: object, *arguments: Any, library: Any = lib) -> None:
-        """`vb_<kind>_new(*arguments, out)` makes it; `kept` is what it uses and must outlive it."""
+    def __init__(
+        self, kind: str, kept: object, *arguments: Any, library: Any = lib, how: str = "new"
+    ) -> None:
+        """`vb_<kind>_<how>(*arguments, out)` makes it; `kept` is what it uses and must outlive it."""
         self.address: int | None = None
         self._kind, self._library = kind, library
         made = c_void_p()
-        check(getattr(library, f"vb_{kind}_new")(*arguments, byref(made)))
+        check(getattr(library, f"vb_{kind}_{how}")(*arguments, byref(made)))
         self._free = getattr(library, f"vb_{kind}_free")
         self.address, self._kept = made.value, kept
 

@@ -60,9 +60,14 @@ class Objective:
 class Solver(Stateful):
     """Local maxima kept from one call to the next; row 0 of every view is the incumbent, the last row scratch."""
 
-    def __init__(self, model: Model, places: int, factors: bool) -> None:
+    def __init__(self, model: Model, places: int, factors: bool, host: Solver | None = None) -> None:
+        """With a host on the model, it works in the host's memory, and stands where that one does."""
         self.model, self.places = model, places
-        self._handle = handle = Handle("solver", model, model.handle, places, int(factors))
+        self._handle = handle = (
+            Handle("solver", model, model.handle, places, int(factors))
+            if host is None
+            else Handle("solver", host._handle, host.handle, how="new_beside")
+        )
         self.handle = handle.address
         self._view = handle.look(vb_solver_view())
         rows, free, states = places + 1, model.num_free, model.num_states
@@ -130,6 +135,10 @@ class Solver(Stateful):
         """Climb from theta too."""
         given = objective.given, floats(theta, self.model.dimension)
         check(lib.vb_solver_add_start(self.handle, *given))
+
+    def join(self, objective: Objective, theta: Floats) -> None:
+        """Climb from where it stands and from theta, where another's survey has ended."""
+        check(lib.vb_solver_join(self.handle, objective.given, floats(theta, self.model.dimension)))
 
     def stand_at(self, theta: Floats) -> None:
         """Stand at theta alone."""

@@ -89,6 +89,16 @@ class CandidateSolver:
         """Stand at the candidate nearest to theta."""
         self._stand(int(np.argmax(theta)))
 
+    def beside(self) -> CandidateSolver:
+        """Another that shares the candidates' plans."""
+        another = CandidateSolver(self.mdp)
+        another.candidates = self.candidates
+        return another
+
+    def join(self, objective: Objective, theta: Floats) -> None:
+        """Choose the best candidate: there is no other start to try."""
+        self.climb(objective)
+
     def add(self, objective: Objective, theta: Floats) -> None:
         """There is no other start to try: all candidates are looked at."""
 

@@ -89,13 +89,16 @@ class Solver:
     """Keeps its points, policies and active facets from one solve to the next.
 
     With `places=1` it is a local solver; more places hold the local maxima of a search. The incumbent's
-    theta, policy, V, objective, residual, gap and status are the solver's result.
+    theta, policy, V, objective, residual, gap and status are the solver's result. `beside` makes another
+    that shares what it can with this one.
     """
 
-    def __init__(self, mdp: LinearMixtureMDP, places: int = 1, seed: int = 0) -> None:
+    def __init__(
+        self, mdp: LinearMixtureMDP, places: int = 1, seed: int = 0, host: Solver | None = None
+    ) -> None:
         self.mdp = mdp
-        self._core = core.Solver(mdp.core, places, uses_factors(mdp))
-        self._seed = seed
+        self._core = core.Solver(mdp.core, places, uses_factors(mdp), None if host is None else host._core)
+        self._seed, self._host = seed, host
         self._has_starts = False
         views = self._core.views
         self.theta: Floats = views["theta"][0]
@@ -125,6 +128,12 @@ class Solver:
         """How the incumbent's last climb ended."""
         return core.STATUSES[self._core.views["status"][0]]
 
+    def beside(self) -> Solver:
+        """Another with maxima of its own, in the same working memory and with the same starts; it stands where this one
+        does.
+        """
+        return Solver(self.mdp, self._core.places, self._seed, self)
+
     def start(self, theta: Floats) -> None:
         """Stand at theta alone, moved inside the feasible set where it is outside."""
         self._core.stand_at(theta)
@@ -150,13 +159,21 @@ class Solver:
         """Climb from where it stands, from the most likely theta and from the interior point."""
         self._core.climb_from_few(objective)
 
+    def join(self, objective: Objective, theta: Floats) -> None:
+        """Climb from where it stands and from theta, the answer of another whose first survey counts for this one."""
+        if not objective.is_biased:
+            return self._core.climb(objective)
+        self._core.join(objective, theta)
+
     def add(self, objective: Objective, theta: Floats) -> None:
         """Climb from theta too."""
         self._core.add_start(objective, theta)
 
     def _prepare(self) -> None:
         """Make the starts of a search, once."""
-        if not self._has_starts:
+        if self._host is not None:
+            self._host._prepare()
+        elif not self._has_starts:
             from vbmle.estimation.starts import Starts
 
             starts = Starts(self.mdp, self._seed)
