@@ -22,10 +22,10 @@ each of which costs H (D(pi) - D_0) more than the proposal of least regret. So p
 
     max(1, 1/G(pi)) H (D(pi) - D_0) <= N D_0,        N = max(60 H, t).
 
-Each bias has a solver that goes on from its last theta; they take turns in looking for other basins. In models with few
-parameters and states the boldest begins with a search of all starts: where no likely policy shows anything, as on the left
-bank of a river, whether anything is ever learnt hangs on that one answer. In larger ones it begins with a survey of a few
-starts, and the others with what that has found.
+Each bias has a solver that goes on from its last theta; they take turns in looking for other basins. In models with
+few parameters and states the boldest begins with a search of all starts: where no likely policy shows anything, as on
+the left bank of a river, whether anything is ever learnt hangs on that one answer. In larger ones it begins with a
+survey of a few starts, and the others with what that has found.
 
 This agent is ours: no paper has it, and no regret bound is known for it. The bias log(1 + t) is that of tabular RBMLE;
 the ratio is that of Lattimore and Gyorgy (2021), over stationary policies as in Hao and Lattimore (2022), with
@@ -79,8 +79,8 @@ PATIENCE = 60.0
 """Horizons 1/(1 - gamma) within which an exploration must be able to pay, until the agent has run for longer."""
 
 MOST_SEARCHED = 16, 200
-"""Parameters and states up to which the boldest proposer begins with a search of all starts; with 60, or with 500, that takes
-a second."""
+"""Parameters and states up to which the boldest proposer begins with a search of all starts; with 60, or with 500, that
+takes a second."""
 
 
 class Proposers(Keeper):

@@ -63,12 +63,12 @@ class Solver(Stateful):
     def __init__(self, model: Model, places: int, factors: bool, host: Solver | None = None) -> None:
         """With a host on the model, it works in the host's memory, and stands where that one does."""
         self.model, self.places = model, places
-        self._handle = handle = (
-            Handle("solver", model, model.handle, places, int(factors))
-            if host is None
-            else Handle("solver", host._handle, host.handle, how="new_beside")
-        )
-        self.handle = handle.address
+        if host is None:
+            handle = Handle("solver", model, model.handle, places, int(factors))
+        else:
+            handle = Handle("solver", host._handle, host.handle, how="new_beside")
+        self._handle: Handle = handle
+        self.handle: int | None = handle.address
         self._view = handle.look(vb_solver_view())
         rows, free, states = places + 1, model.num_free, model.num_states
         self._state = handle.arrays(

@@ -97,7 +97,8 @@ class Solver:
         self, mdp: LinearMixtureMDP, places: int = 1, seed: int = 0, host: Solver | None = None
     ) -> None:
         self.mdp = mdp
-        self._core = core.Solver(mdp.core, places, uses_factors(mdp), None if host is None else host._core)
+        inside = None if host is None else host._core
+        self._core: core.Solver = core.Solver(mdp.core, places, uses_factors(mdp), inside)
         self._seed, self._host = seed, host
         self._has_starts = False
         views = self._core.views
