@@ -51,6 +51,24 @@ VB_API vb_status vb_part_lu_solve(int64_t n, const double* lu, int32_t transpose
 /* Every column of X (n, columns) becomes the solution of (LU) z = x. */
 VB_API vb_status vb_part_lu_solve_columns(int64_t n, const double* lu, int64_t columns, double* X);
 
+/* A sparse matrix: the entries of row i are value[begin[i]] .. value[end[i] - 1]. */
+typedef struct vb_part_sparse {
+    int64_t n;              /* >= 1 */
+    const int32_t* begin;   /* (n,) */
+    const int32_t* end;     /* (n,) */
+    const int32_t* column;  /* (entries,) */
+    const double* value;    /* (entries,) */
+    int32_t least_degree;   /* whether rows are taken by least degree, or as they are numbered */
+    int32_t transposed;     /* whether it is the transpose of I - matrix that is solved with */
+    int32_t* order;         /* (n,) becomes the row of each pivot */
+    double most;            /* products that may be taken; 1e300 for any number */
+    double products;        /* becomes what a factorisation takes */
+    double entries;         /* becomes how many entries L and U have */
+} vb_part_sparse;
+
+/* x (n,) becomes the solution of (I - matrix) z = x by sparse factors; VB_STALLED where they take more than `most`. */
+VB_API vb_status vb_part_sparse_solve(vb_part_sparse* system, double* x);
+
 /* `visits` from a state on, to an L1 error of `tolerance`. For planners without factors. */
 VB_API vb_status vb_part_visits(vb_planner* planner, int64_t state, double tolerance);
 

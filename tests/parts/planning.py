@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+
 from parts import lib
-from vbmle.core.library import Floats, check, floats
+from parts.generated import vb_part_sparse
+from vbmle.core.library import Floats, Ints, address, check, floats
 from vbmle.core.planning import Planner
 
 
@@ -22,6 +28,43 @@ def solve_columns(lu: Floats, X: Floats) -> None:
     """Every column of X becomes the solution of (LU) z = x."""
     n, columns = X.shape
     check(lib.vb_part_lu_solve_columns(n, floats(lu, n, n), columns, floats(X)))
+
+
+class SparseSolution(NamedTuple):
+    """What sparse factors found: x, in which order, with how many products and entries; x is None beyond `most`."""
+
+    x: Floats | None
+    order: Ints
+    products: float
+    entries: float
+
+
+def sparse_solve(
+    matrix: sparse.csr_array,
+    right: Floats,
+    least_degree: bool = True,
+    transposed: bool = False,
+    most: float = 1e300,
+) -> SparseSolution:
+    """The solution of (I - matrix) x = right, or of its transpose, by sparse factors."""
+    n, x = len(right), right.copy()
+    rows, columns = matrix.indptr.astype(np.int32), matrix.indices.astype(np.int32)
+    begin, end, order = rows[:-1].copy(), rows[1:].copy(), np.empty(n, np.int32)
+    values = matrix.data.astype(float)
+    system = vb_part_sparse(
+        n,
+        address(begin),
+        address(end),
+        address(columns),
+        address(values),
+        int(least_degree),
+        int(transposed),
+        address(order),
+        most,
+    )
+    status = int(lib.vb_part_sparse_solve(system, floats(x)))
+    check(status)
+    return SparseSolution(x if status == 0 else None, order, system.products, system.entries)
 
 
 def visits(planner: Planner, state: int, tolerance: float) -> Floats:

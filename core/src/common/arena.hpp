@@ -1,10 +1,12 @@
 // Memory of a handle: taken while the handle is made, given back all at once when it goes.
 //
-// Lay everything out first, ask `failed()` once, then fill. Nothing is taken from an arena in a step.
+// Lay everything out first, ask `failed()` once, then fill. Nothing is taken from an arena in a step; what a step may turn
+// out to need has an arena of its own (`inner`).
 #pragma once
 
 #include <cstdlib>
 #include <cstring>
+#include <new>
 
 #include "common/view.hpp"
 
@@ -16,11 +18,37 @@ public:
     Arena(const Arena&) = delete;
     Arena& operator=(const Arena&) = delete;
     ~Arena() {
+        clear();
+        while (inner_ != nullptr) {
+            Arena* next = inner_->beside_;
+            inner_->~Arena();
+            std::free(static_cast<void*>(inner_));
+            inner_ = next;
+        }
+    }
+
+    // Gives back all that was taken.
+    void clear() {
         while (last_ != nullptr) {
             Piece* before = last_->before;
             std::free(last_);
             last_ = before;
         }
+        failed_ = false;
+    }
+
+    // An arena that lasts as long as this one, for what is needed later, if at all, and made anew now and then. Null where
+    // memory has run out.
+    Arena* inner() {
+        void* memory = std::malloc(sizeof(Arena));
+        if (memory == nullptr) {
+            failed_ = true;
+            return nullptr;
+        }
+        Arena* made = new (memory) Arena;
+        made->beside_ = inner_;
+        inner_ = made;
+        return made;
     }
 
     // n zeroed elements, aligned for wide vectors; an empty view where n is 0 or memory has run out.
@@ -81,6 +109,8 @@ private:
     }
 
     Piece* last_ = nullptr;
+    Arena* inner_ = nullptr;   // the newest of its own
+    Arena* beside_ = nullptr;  // the one made before this, within the same
     bool failed_ = false;
 };
 

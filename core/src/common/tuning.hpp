@@ -35,6 +35,19 @@
     constant(Index, slow_chain_iterations, 400, "iterations", "in a round, at most") \
     constant(double, slow_chain_reduction, 1e-9, "of the residual", "less a round does not promise to leave") \
     constant(double, slow_chain_gained, 0.5, "of the residual", "rounds go on while each leaves at most this") \
+    /* Planning: sparse factors */ \
+    constant(double, direct_discount, 0.8, "gamma", "from which on sparse factors may be used without sweeps before") \
+    constant(Index, direct_states, 32, "states", "from which on they may") \
+    constant(Index, direct_near, 4, "states", "no further states lead, in a sample, where they are") \
+    constant(Index, direct_sample, 256, "states", "in that sample") \
+    constant(double, direct_per_sweep, 3.0, "products per transition and horizon 1/(1-gamma)", \
+             "what sparse factors may take to be cheaper than sweeps (measured)") \
+    constant(double, direct_per_transition, 1500.0, "products per transition", "the same for Krylov's way (measured)") \
+    constant(Index, direct_corrections, 3, "solves", "of one evaluation, at most: the later ones correct what rounding left") \
+    constant(double, order_numbered, 30.0, "products per entry", \
+             "an order that takes no more needs no better one") \
+    constant(double, order_hub_least, 16.0, "neighbours", "a row with more may be a hub, which is taken last ...") \
+    constant(double, order_hub_roots, 10.0, "square roots of the rows", "... if it has more than so many neighbours, too") \
     /* Planning: actions and policies */ \
     constant(Index, policies_most, 500, "policies", "a handful are needed; rounding could make two that tie alternate") \
     constant(double, policies_tie, 16.0, "epsilon (1 + |V|)", \

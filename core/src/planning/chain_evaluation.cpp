@@ -5,10 +5,6 @@
 
 namespace vb {
 
-namespace {
-
-}  // namespace
-
 bool Watch::slow(double left, double enough) {
     const Index now = seen++ - tuning.watch_begin;
     if (now < 0 || now % tuning.watch_interval != 0) return false;
@@ -33,17 +29,36 @@ double sweep_once(const Chain& chain, const double* gain, Values& V) {
     return chain.discount * spread;
 }
 
+// V by the factors of the chain: what rounding leaves is corrected once more. How many sweeps that counts as.
+Index solve_directly(Planner& planner, const double* gain, Values& V, double enough) {
+    Index count = 0;
+    while (count < tuning.direct_corrections && correct_values(planner.direct, planner.chain, gain, V.now, enough)) ++count;
+    return count;
+}
+
 }  // namespace
 
+void begin_evaluation(Planner& planner, const double* p) {
+    begin_chain(planner.chain, p);
+    planner.direct.in_force = planner.direct.at_once;
+}
+
+bool go_directly(Planner& planner) {
+    planner.direct.in_force = find_direct(planner.direct, *planner.model, planner.chain);
+    return planner.direct.in_force;
+}
+
 Index approach(Planner& planner, const double* gain, Values& V, Index most, double enough) {
-    bool may_hurry = !planner.spare.empty();
+    if (planner.direct.in_force && go_directly(planner)) return solve_directly(planner, gain, V, enough);
+    bool may_hurry = true;
     Watch watch;
     for (Index k = 1; k <= most; ++k) {
         const double spread = sweep_once(planner.chain, gain, V);
         if (spread <= enough) return k;
-        if (may_hurry && watch.slow(spread, enough)) {
-            may_hurry = solve_slow_chain(planner.chain, Side::values, gain, V.now, 0.5 * enough, planner.spare);
-        }
+        if (!may_hurry || !watch.slow(spread, enough)) continue;
+        if (go_directly(planner)) return k + solve_directly(planner, gain, V, enough);
+        may_hurry = !planner.spare.empty() &&
+                    solve_slow_chain(planner.chain, Side::values, gain, V.now, 0.5 * enough, planner.spare);
     }
     return most;
 }

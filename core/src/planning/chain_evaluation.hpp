@@ -1,5 +1,5 @@
 // V = gain + gamma P_pi V, again and again: in order, which halves the sweeps, and by Krylov's way where a chain mixes
-// slowly. What is promised comes from a plain sweep at the end.
+// slowly, or by sparse factors where they are cheaper still. What is promised comes from a plain sweep at the end.
 #pragma once
 
 #include "planning/planner.hpp"
@@ -27,6 +27,12 @@ struct Watch {
     // after every sweep, with what is left.
     bool slow(double left, double enough);
 };
+
+// Forgets the chain before: these probabilities hold from now on.
+void begin_evaluation(Planner& planner, const double* p);
+
+// Finds the factors of the chain at hand; where they pay they are in force until another evaluation begins.
+bool go_directly(Planner& planner);
 
 // Sweeps until the spread of the residual is at most `enough`, or `most` were made; the number made. The last values are
 // V.now. `find_order` was called.

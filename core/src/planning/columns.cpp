@@ -79,10 +79,10 @@ void solve_alone(Planner& planner, Matrix X, Index j, double accuracy) {
 void solve_by_sweeps(Planner& planner, const double* p, const Index* policy, Matrix X, double accuracy) {
     const Model& model = *planner.model;
     if (model.discount == 0.0) return;
-    begin_chain(planner.chain, p);
+    begin_evaluation(planner, p);
     follow(planner.chain, model, p, model.reward, policy);
     find_order(planner.chain);
-    bool together = !planner.spare.empty() && planner.chain.full == nullptr && X.cols > 1;
+    bool together = !planner.direct.in_force && !planner.spare.empty() && planner.chain.full == nullptr && X.cols > 1;
     for (Index first = 0; first < X.cols; first += kTogether) {
         const Index last = first + kTogether < X.cols ? first + kTogether : X.cols;
         if (together) {

@@ -28,6 +28,23 @@ Method method_for_one_value(const Model& model) { return factors_if(factors_fit(
 
 Method method_for_known_plan(const Model& model) { return factors_if(model.num_states <= tuning.factors_known_states); }
 
+bool direct_at_once(const Model& model) {
+    if (model.discount < tuning.direct_discount || model.num_states < tuning.direct_states) return false;
+    const Index period = larger(Index{1}, model.num_states / tuning.direct_sample);
+    for (Index s = 0; s < model.num_states; s += period) {
+        for (Index i = model.pair_begin[model.pair(s, 0)]; i < model.pair_begin[model.pair(s + 1, 0)]; ++i) {
+            const Index ahead = model.successor[i] - s;
+            if (ahead > tuning.direct_near || -ahead > tuning.direct_near) return false;
+        }
+    }
+    return true;
+}
+
+double most_products(const Model& model) {
+    const double followed = static_cast<double>(model.num_transitions) / static_cast<double>(model.num_actions);
+    return followed * smaller(tuning.direct_per_sweep / (1.0 - model.discount), tuning.direct_per_transition);
+}
+
 Method method_for_l1_plans(const Model& model) {
     const double transitions = static_cast<double>(model.num_transitions);
     return factors_if(factors_fit(model) && cost_of_factors(model) <= tuning.factors_per_l1_transition * transitions);

@@ -1,6 +1,7 @@
 // How policies are evaluated: by dense factors, exactly, or by sweeps, to a promised error. The one place that decides.
 //
-// Factors cost S^3 whatever the pattern, sweeps the transitions of a policy over 1 - gamma.
+// Dense factors cost S^3 whatever the pattern, sweeps the transitions of a policy over 1 - gamma. Where sweeps are slow,
+// sparse factors take their place if they are cheaper (direct.hpp).
 #pragma once
 
 #include "model/model.hpp"
@@ -24,6 +25,13 @@ Method method_for_known_plan(const Model& model);
 
 // Whether factors are a way out where sweeps take long.
 bool factors_fit(const Model& model);
+
+// Whether sparse factors are cheaper than sweeps without trying these: states lead to near neighbours by number, and
+// gamma lets sweeps take long.
+bool direct_at_once(const Model& model);
+
+// The multiplications above which sparse factors of one policy cost more than what they replace.
+double most_products(const Model& model);
 
 // The faster one for plans over L1 balls of transition probabilities.
 Method method_for_l1_plans(const Model& model);

@@ -33,6 +33,14 @@ void find_rest(const Chain& chain, Index state, const double* w, double* rest) {
     add_scaled(-1.0, w, chain.num_states, rest);
 }
 
+// By sparse factors; r is what they leave. False where they do not pay.
+bool solve_visits(Planner& planner, Index state, double* w, double* rest) {
+    if (!go_directly(planner)) return false;
+    correct_visits(planner.direct, rest, w);
+    find_rest(planner.chain, state, w, rest);
+    return true;
+}
+
 // By Krylov's way; r is what that leaves.
 bool hurry(Planner& planner, Index state, double enough, double* w, double* rest) {
     const Index states = planner.model->num_states;
@@ -50,7 +58,7 @@ void occupancy_by_sweeps(Planner& planner, const Valuation& at, const Visits& wa
     const Model& model = *planner.model;
     const Index states = model.num_states, state = wanted.state;
     const double enough = wanted.precision * (1.0 - model.discount);
-    begin_chain(planner.chain, at.p);
+    begin_evaluation(planner, at.p);
     follow(planner.chain, model, at.p, model.reward, at.policy);
     find_order(planner.chain);
     double* rest = planner.rest.data;
@@ -61,13 +69,19 @@ void occupancy_by_sweeps(Planner& planner, const Valuation& at, const Visits& wa
         fill(w, states, 0.0);
         rest[state] = 1.0;
     }
-    bool may_hurry = !planner.spare.empty();
+    const bool solved = planner.direct.in_force && solve_visits(planner, state, w, rest);
+    bool may_solve = !solved, may_hurry = !planner.spare.empty();
     Watch watch;
     for (Index k = 0; k < tuning.sweep_limit; ++k) {
         push_rest(planner.chain, rest, w);
         const double size = scale_visits(states, state, rest, w);
         if (size <= enough) break;
-        if (may_hurry && watch.slow(size, enough)) may_hurry = hurry(planner, state, 0.5 * enough, w, rest);
+        if (!(may_solve || may_hurry) || !watch.slow(size, enough)) continue;
+        if (may_solve && solve_visits(planner, state, w, rest)) {
+            may_solve = false;
+        } else if (may_hurry) {
+            may_hurry = hurry(planner, state, 0.5 * enough, w, rest);
+        }
     }
     for (Index s = 0; s < states; ++s) w[s] = larger(w[s], 0.0);  // r has both signs; no visits are negative
 }

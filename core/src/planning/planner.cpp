@@ -50,6 +50,7 @@ Planner make_lean_planner(Arena& arena, const Model& model) {
     Planner planner = make_common(arena, model);
     planner.method = Method::sweeps;
     planner.chain = make_chain(arena, model, planner.full);
+    planner.direct = make_direct(arena, model, planner.full);
     planner.contest.pair = arena.take<std::int32_t>(model.num_pairs);
     return planner;
 }

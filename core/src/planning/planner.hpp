@@ -10,6 +10,7 @@
 #include "model/model.hpp"
 #include "planning/chain.hpp"
 #include "planning/contest.hpp"
+#include "planning/direct.hpp"
 #include "planning/method.hpp"
 
 namespace vb {
@@ -31,6 +32,7 @@ struct Planner {
     Vector rest;    // (S,) scratch
     Chain chain;    // of the policy at hand, for sweeps
     Contest contest;
+    Direct direct;  // sparse factors of the same, where sweeps are slow
     Matrix spare;   // (kSpare, S) scratch for chains that mix slowly and for many columns; empty: both do without
     bool full = false;  // every pair leads to all states, in order: p is a (pairs, S) matrix, and no pattern is read
 

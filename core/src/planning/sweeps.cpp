@@ -39,7 +39,7 @@ double continue_iteration(Planner& planner, const double* p, SweepLimits limits,
     const double factor = carried(model.discount), *reward = rewards_at_hand(planner);
     Values values{V, planner.next.data};
     planner.contest.everything = true;
-    begin_chain(planner.chain, p);
+    begin_evaluation(planner, p);
     Range change = first;
     for (Index sweeps = 1;; ++sweeps) {
         const double error = 0.5 * factor * change.spread();
@@ -68,7 +68,7 @@ double modified_policy_iteration(Planner& planner, const double* p, SweepLimits 
 double evaluate_by_sweeps(Planner& planner, const double* p, SweepLimits limits, const Index* policy, double* V) {
     const Index states = planner.model->num_states;
     const double factor = carried(planner.model->discount);
-    begin_chain(planner.chain, p);
+    begin_evaluation(planner, p);
     follow(planner.chain, *planner.model, p, expected_rewards(planner, p), policy);
     find_order(planner.chain);
     Values values{V, planner.next.data};
