@@ -31,9 +31,10 @@ def solve_columns(lu: Floats, X: Floats) -> None:
 
 
 class SparseSolution(NamedTuple):
-    """What sparse factors found: x, in which order, with how many products and entries; x is None beyond `most`."""
+    """What sparse factors found: x, in which order, with how many products and entries; none beyond `most`."""
 
-    x: Floats | None
+    solved: bool
+    x: Floats
     order: Ints
     products: float
     entries: float
@@ -64,7 +65,7 @@ def sparse_solve(
     )
     status = int(lib.vb_part_sparse_solve(system, floats(x)))
     check(status)
-    return SparseSolution(x if status == 0 else None, order, system.products, system.entries)
+    return SparseSolution(status == 0, x, order.astype(np.int64), system.products, system.entries)
 
 
 def visits(planner: Planner, state: int, tolerance: float) -> Floats:
