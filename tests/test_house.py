@@ -139,6 +139,7 @@ WHERE = {
     "change reward normalisation": "reward_scale =",
     "change the hit-and-run sampler": "hit_and_run",
     "change how policies are judged by draws": "find_losses",
+    "change the order in which sparse chains are eliminated": "take_pivot",
     "change planning for sparse models": "sweep",
     "add a flag to `vbmle run`": "def run(",
     "find UCLK's radius": "def paper_radius",
