@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
-from vbmle.common import extras, validation
-from vbmle.common.keeper import Value
+from vbmle.common import extras, showing, validation
+from vbmle.common.keeper import Rows, Shown, Value
 from vbmle.common.validation import Floats, Ints
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.model.naming import Names
@@ -113,8 +113,8 @@ class Step(NamedTuple):
 Metric = Callable[[Step], float]
 
 
-@dataclass(frozen=True, eq=False)
-class History(Value):
+@dataclass(frozen=True, eq=False, repr=False)
+class History(Shown, Value):
     """What happened, step by step, as `simulate` returns it; arrays of length T.
 
     Attributes
@@ -178,6 +178,29 @@ class History(Value):
         if not len(self.states):
             return self.before
         return Moment(self.begun + len(self.states), int(self.next_states[-1]), float(self.regret[-1]))
+
+    def _shown(self) -> Rows:
+        steps = f"{self.begun + 1} to {self.begun + len(self.states)}" if len(self.states) else "none"
+        if not len(self.states):
+            return [("steps", steps)]
+        mdp = self.world.mdp if self.world else None
+        names = mdp.names if mdp else Names()
+        visited = np.bincount(self.states)
+        often = [s for s in np.argsort(-visited, kind="stable").tolist() if visited[s]]
+        rows = [
+            ("steps", steps),
+            ("regret", showing.number(float(self.regret[-1]))),
+            *(
+                [("reward per step", showing.number(float(earned(self.world, self).mean())))]
+                if self.world
+                else []
+            ),
+            ("now in", names.state(int(self.next_states[-1]))),
+            ("visits", showing.some(f"{names.state(s)} {visited[s]}" for s in often)),
+            ("seconds", showing.number(float(self.seconds.sum()))),
+        ]
+        kept = [name for name in RECORDABLE if getattr(self, name) is not None] + list(self.metrics)
+        return rows + ([("recorded", showing.some(kept))] if kept else [])
 
     def to_frame(self) -> polars.DataFrame:
         """A polars frame with a row for each step; states and actions by name where they have names.

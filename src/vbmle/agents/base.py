@@ -283,6 +283,25 @@ class Agent(Stated, Keeper, ABC):
         seen = "" if total is None else f" after {total} observations"
         return f"<{type(self).__name__}({', '.join([repr(self.mdp), *told])}){seen}>"
 
+    def _repr_html_(self) -> str:
+        from vbmle.common import showing
+
+        names, defaults = self.mdp.names, {one.name: one.default for one in settings_of(type(self))}
+        changed = [f"{k}={v!r}" for k, v in self.settings.items() if not same(v, defaults.get(k, REQUIRED))]
+        total = getattr(getattr(self, "counts", None), "total", None)
+        last = getattr(self, "last", None)
+        rows = [
+            (
+                "model",
+                f"{self.mdp.num_states} states, {self.mdp.num_actions} actions, d = {self.mdp.dimension}",
+            ),
+            ("settings", showing.some(changed) if changed else "defaults"),
+            *([("observations", str(total))] if total is not None else []),
+            *([("last decision", f"{last.solved}: {last.status}")] if last is not None else []),
+            ("policy", showing.choices(names.states, names.actions, self.policy)),
+        ]
+        return showing.as_html(type(self).__name__, rows)
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the agent as .npz (no pickle): after `load`, act and observe go on exactly as before."""
         from vbmle.agents import agent_file

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from vbmle.agents.posterior import sampler_for
-from vbmle.common import validation
-from vbmle.common.keeper import Value
+from vbmle.common import showing, validation
+from vbmle.common.keeper import Rows, Shown, Value
 from vbmle.common.validation import Floats
 from vbmle.estimation.candidates import posterior
 from vbmle.estimation.counts import TransitionCounts
@@ -23,8 +23,8 @@ BELIEF_THINNING = 3
 INTERVAL_TAIL = 0.05
 
 
-@dataclass(frozen=True, eq=False)
-class Belief(Value):
+@dataclass(frozen=True, eq=False, repr=False)
+class Belief(Shown, Value):
     """What an agent believes about theta, as `Agent.belief` returns it.
 
     Attributes
@@ -54,6 +54,16 @@ class Belief(Value):
     high: Floats
     probability: Floats | None = None
     names: tuple[str, ...] | None = None
+
+    def _shown(self) -> Rows:
+        names = self.names or [str(k) for k in range(len(self.mean))]
+        if self.probability is not None:
+            order = np.argsort(-self.probability, kind="stable")
+            return [("probability", showing.some(f"{names[k]}: {self.probability[k]:.3g}" for k in order))]
+        ends = zip(names, self.mean, self.low, self.high, strict=True)
+        return [
+            ("weights", showing.some(f"{k}: {m:.3g} ({low:.3g} to {high:.3g})" for k, m, low, high in ends))
+        ]
 
 
 def belief(counts: TransitionCounts, prior: ArrayLike | None = None) -> Belief:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from vbmle.common import showing
+from vbmle.common.keeper import Rows, Shown
 from vbmle.estimation.counts import TransitionCounts
 from vbmle.estimation.maximiser import CERTIFIED, CONVERGED, Solver, rounding_of_likelihood
 
@@ -12,8 +14,8 @@ if TYPE_CHECKING:
     from vbmle.estimation.candidates import CandidateSolver
 
 
-@dataclass(frozen=True)
-class Decision:
+@dataclass(frozen=True, repr=False)
+class Decision(Shown):
     """The outcome of one decision. Fields are None where the agent's solver has no such thing.
 
     Parameters
@@ -39,6 +41,13 @@ class Decision:
     error_bound: float | None = None
     empty: bool | None = None
 
+    def _shown(self) -> Rows:
+        known = {
+            name: value for name, value in vars(self).items() if name not in ("solved", "status", "converged")
+        }
+        told = [(name.replace("_", " "), _said(value)) for name, value in known.items() if value is not None]
+        return [("solved", self.solved), ("status", self.status), *told]
+
     @property
     def certified(self) -> bool | None:
         """Whether the upper bound proves the objective to be the maximum; None where there is no bound."""
@@ -51,6 +60,10 @@ class Decision:
     def in_trouble(self) -> bool:
         """Whether it did not converge, its certificate is not closed, or its confidence set was empty."""
         return not self.converged or self.certified is False or self.empty is True
+
+
+def _said(value: float | bool) -> str:
+    return str(value) if isinstance(value, bool) else showing.number(value)
 
 
 def of_solver(

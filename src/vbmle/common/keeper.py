@@ -9,7 +9,7 @@ that has these two methods.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
 from functools import partial
 from typing import Any, ClassVar, Protocol
@@ -218,3 +218,27 @@ class Value:
         if type(self) is not type(other):
             return NotImplemented
         return all(same(getattr(self, field.name), getattr(other, field.name)) for field in fields(self))  # type: ignore[arg-type]
+
+
+Rows = Sequence[tuple[str, str]]
+"""What there is to say of an object: a name and a text each."""
+
+
+class Shown:
+    """Shows itself by what `_shown` says: a line as text, a table in a notebook.
+
+    A dataclass that has this among its bases is declared with `repr=False`.
+    """
+
+    def _shown(self) -> Rows:
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        from vbmle.common import showing
+
+        return showing.as_text(type(self).__name__, self._shown())
+
+    def _repr_html_(self) -> str:
+        from vbmle.common import showing
+
+        return showing.as_html(type(self).__name__, self._shown())

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable, Sequence
 from html import escape
 
 import numpy as np
 
+from vbmle.common.keeper import Rows
 from vbmle.common.validation import Floats, Ints
+
+LINE = 180
+"""Characters of a line of text."""
 
 MOST = 8
 """Entries that are shown one by one."""
@@ -15,7 +20,13 @@ MOST = 8
 DIGITS = 4
 
 
-def as_html(title: str, rows: Iterable[tuple[str, str]]) -> str:
+def as_text(name: str, rows: Rows) -> str:
+    """The same in a line."""
+    told = ", ".join(f"{title}: {text}" for title, text in rows)
+    return f"{name}({textwrap.shorten(told, LINE, placeholder=' ...')})"
+
+
+def as_html(title: str, rows: Rows) -> str:
     """A table of two columns under a title."""
     body = "".join(f"<tr><th>{escape(name)}</th><td>{escape(text)}</td></tr>" for name, text in rows)
     return f"<table><caption>{escape(title)}</caption><tbody>{body}</tbody></table>"
@@ -55,7 +66,7 @@ def between(low: Floats, high: Floats) -> str:
     return some(f"{number(a)} to {number(b)}" for a, b in zip(low, high, strict=True))
 
 
-def choices(states: Sequence[str], actions: Sequence[str], policy: Ints) -> str:
+def choices(states: Sequence[str] | None, actions: Sequence[str] | None, policy: Ints) -> str:
     """A policy in words: what is done where; of many states, how often each action is."""
     done = [actions[a] if actions else str(a) for a in policy.tolist()]
     if len(done) <= MOST:

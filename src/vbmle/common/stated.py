@@ -14,13 +14,15 @@ import textwrap
 import types
 from collections.abc import Callable, Sequence
 from dataclasses import MISSING, dataclass, fields
-from functools import partial
+from functools import partial, wraps
 from typing import (
     Annotated,
     Any,
     ClassVar,
     Literal,
     NamedTuple,
+    ParamSpec,
+    TypeVar,
     Union,
     dataclass_transform,
     get_args,
@@ -43,6 +45,11 @@ from vbmle.common.validation import (
     positive_integer,
     probability,
 )
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+UNEXPECTED = "unexpected keyword argument"
 
 REQUIRED = inspect.Parameter.empty
 """Stands for the default of a setting that has none."""
@@ -133,6 +140,7 @@ class Stated:
             for one in settings_of(cls):
                 setattr(cls, one.name, _Kept(one))
             cls.__doc__ = text and _with_parameters(inspect.cleandoc(text), cls)
+            cls.__init__ = suggesting(cls.__init__)  # type: ignore[method-assign]
 
 
 class _Kept:
@@ -249,3 +257,28 @@ def _type_words(annotation: Any) -> str:
 
 def _quoted(value: Any) -> str:
     return f'"{value}"' if isinstance(value, str) else repr(value)
+
+
+def suggesting(function: Callable[P, R]) -> Callable[P, R]:
+    """The same function, whose TypeError about an unknown keyword names the nearest known one."""
+
+    @wraps(function)
+    def called(*arguments: P.args, **named: P.kwargs) -> R:
+        try:
+            return function(*arguments, **named)
+        except TypeError as error:
+            inside = error.__traceback__ is not None and error.__traceback__.tb_next is not None
+            if inside or UNEXPECTED not in str(error):  # what it calls in turn is not our business
+                raise
+            known = [name for name in inspect.signature(function).parameters if name != "self"]
+            unknown = next(name for name in named if name not in known)
+            raise TypeError(_unexpected(function.__qualname__, unknown, known)) from None
+
+    return called
+
+
+def _unexpected(name: str, unknown: str, known: list[str]) -> str:
+    from vbmle.common.settings import nearest
+
+    owner = name.removesuffix(".__init__")
+    return f"{owner}() got an {UNEXPECTED} {unknown!r}; {nearest(unknown, known)}"

@@ -24,13 +24,15 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.sparse.csgraph import breadth_first_order
 
-from vbmle.common import validation
+from vbmle.common import showing, validation
+from vbmle.common.keeper import Rows, Shown
 from vbmle.common.validation import Bools, Floats, Ints
 from vbmle.estimation.candidate_confidence import CandidateSet, losses
 from vbmle.estimation.counts import TransitionCounts
 from vbmle.estimation.likelihood_set import LikelihoodSet, likelihood_set
 from vbmle.model.core_model import core_model
 from vbmle.model.mdp import LinearMixtureMDP
+from vbmle.model.naming import Names
 from vbmle.planning.optimistic_planner import Optimist
 from vbmle.planning.planner import DENSE_STATES, evaluate, require_policy
 
@@ -41,8 +43,12 @@ VALUE_ROUNDS = 60
 """Of bounding the value by its error and the error by the value."""
 
 
-@dataclass(frozen=True, eq=False)
-class Confidence:
+NUMBERS = Names()
+"""Where states and actions have no names."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Confidence(Shown):
     """What holds for every theta of a set that contains the truth with probability at least 1 - delta.
 
     Attributes
@@ -70,6 +76,8 @@ class Confidence:
         Whether no theta fits the data at this level: either an event of probability at most delta has occurred, or the
         model is misspecified. Then nothing is proved: the bounds are those of the rewards alone, and every action is a
         rival.
+    names : Names
+        What states and actions are called.
 
     Examples
     --------
@@ -92,6 +100,26 @@ class Confidence:
     threshold: float
     delta: float
     empty: bool = False
+    names: Names = NUMBERS
+
+    def _shown(self) -> Rows:
+        if self.empty:
+            return [("empty", f"no theta fits the data at {1.0 - self.delta:.0%}")]
+        states = self.names.states or [str(s) for s in range(len(self.policy))]
+        ends = zip(states, self.V_low, self.V_high, strict=True)
+        rivals = int(self.rivals.sum())
+        loss = (
+            "optimal for every theta of the set"
+            if self.certified
+            else f"at most {showing.number(self.loss)} below V*"
+        )
+        return [
+            ("confidence", f"{1.0 - self.delta:.0%}"),
+            ("policy", showing.choices(self.names.states, self.names.actions, self.policy)),
+            ("it is", loss),
+            ("V*", showing.some(f"{s}: {low:.3g} to {high:.3g}" for s, low, high in ends)),
+            ("actions that may be better", str(rivals)),
+        ]
 
     def interval(self, state: int) -> tuple[float, float]:
         """Bounds on V*(state)."""
@@ -224,6 +252,7 @@ def _told(mdp: LinearMixtureMDP, found: Confidence) -> Confidence:
         V_low=mdp.in_units(found.V_low),
         V_high=mdp.in_units(found.V_high),
         loss=mdp.reward_scale * found.loss,
+        names=mdp.names,
     )
 
 

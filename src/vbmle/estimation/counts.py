@@ -284,6 +284,21 @@ class TransitionCounts:
         mine, theirs = (list(one._made_with()) for one in (self, other))
         return keeper.same(mine, theirs) and keeper.same(self.snapshot(), other.snapshot())
 
+    def _repr_html_(self) -> str:
+        from vbmle.common import showing
+
+        names, total = self.mdp.names, self.mdp.transitions
+        pair = total.pair_of
+        order = np.argsort(-self.values, kind="stable")[: showing.MOST]
+        most = [
+            f"{names.pair(*divmod(int(pair[i]), self.mdp.num_actions))} to "
+            f"{names.state(int(total.successor[i]))}: {self.values[i]:g}"
+            for i in order
+            if self.values[i] > 0
+        ]
+        rows = [("observations", str(self.total)), ("most frequent", "; ".join(most) or "none")]
+        return showing.as_html(type(self).__name__, rows)
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}(total={self.total}, distinct={self.num_observed})"
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from vbmle.common import validation
-from vbmle.common.keeper import Value
+from vbmle.common import showing, validation
+from vbmle.common.keeper import Rows, Shown, Value
 from vbmle.common.validation import Floats, Ints
 from vbmle.core.solver import Objective
 from vbmle.estimation.candidates import TIED_OBJECTIVE, CandidateSolver
@@ -30,12 +30,13 @@ from vbmle.estimation.maximiser import (
     rounding_of_likelihood,
 )
 from vbmle.model.mdp import LinearMixtureMDP
+from vbmle.model.naming import Names
 
 SEARCHES = ("global", "local")
 
 
-@dataclass(frozen=True, eq=False)
-class Estimate(Value):
+@dataclass(frozen=True, eq=False, repr=False)
+class Estimate(Shown, Value):
     """A maximiser and how good it is, as `maximum_likelihood` and `value_biased` return it.
 
     Attributes
@@ -86,6 +87,20 @@ class Estimate(Value):
     def value(self) -> Floats | None:
         """V in the units of your reward, (S,); None where there is no V."""
         return self.V if self.V is None or self.mdp is None else self.mdp.in_units(self.V)
+
+    def _shown(self) -> Rows:
+        names = self.mdp.names if self.mdp is not None else Names()
+        ended = f"KKT residual {self.residual:.2g}, " + ("converged" if self.converged else "not converged")
+        rows = [
+            ("weights", showing.numbers(self.theta, names.models or ())),
+            ("objective", showing.number(self.objective)),
+            ("solver", ended),
+        ]
+        if self.upper_bound is not None:
+            rows.append(("maximum at most", showing.number(self.upper_bound)))
+        if self.policy is not None:
+            rows.append(("policy", showing.choices(names.states, names.actions, self.policy)))
+        return rows
 
 
 def log_likelihood(

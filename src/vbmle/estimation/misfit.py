@@ -20,6 +20,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from vbmle.common import showing
+from vbmle.common.keeper import Rows, Shown
 from vbmle.common.validation import Floats, Ints, fraction
 from vbmle.estimation.counts import TransitionCounts
 from vbmle.estimation.likelihood_set import log_by_pair, most_likely
@@ -72,8 +74,8 @@ class MisfitPair:
     name: str = ""
 
 
-@dataclass(frozen=True, eq=False)
-class Misfit:
+@dataclass(frozen=True, eq=False, repr=False)
+class Misfit(Shown):
     """Whether the data speak against every theta at once, as `misfit` returns it.
 
     Attributes
@@ -108,6 +110,19 @@ class Misfit:
     where: tuple[MisfitPair, ...]
     theta: Floats
     delta: float
+
+    def _shown(self) -> Rows:
+        told = f"{showing.number(self.evidence)} of {showing.number(self.threshold)}"
+        where = [
+            (
+                "where",
+                showing.some(
+                    f"{pair.name or (pair.state, pair.action)} {pair.evidence:.3g}" for pair in self.where
+                ),
+            )
+        ]
+        verdict = "no theta fits" if self.alarm else "nothing against the model"
+        return [("alarm", verdict), ("evidence", told), *(where if self.where else [])]
 
 
 def misfit(counts: TransitionCounts, delta: float = 0.05) -> Misfit:

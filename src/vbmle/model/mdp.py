@@ -23,6 +23,7 @@ from scipy import sparse
 
 from vbmle.common import validation
 from vbmle.common.files import UNREADABLE, save_npz
+from vbmle.common.keeper import Rows
 from vbmle.common.validation import Bools, Floats, Ints
 from vbmle.core.model import Model
 from vbmle.model import core_model, feasible_set, naming, transitions
@@ -423,6 +424,33 @@ class LinearMixtureMDP:
             raise model_file.damaged(path, error) from error
         self.reward_offset, self.reward_scale = units
         return self
+
+    def _repr_html_(self) -> str:
+        from vbmle.common import showing
+
+        return showing.as_html(type(self).__name__, self._shown())
+
+    def _shown(self) -> Rows:
+        from vbmle.common import showing
+
+        low, high = self.reward_offset, self.reward_offset + self.reward_scale
+        listed = {
+            "states": self.names.states,
+            "actions": self.names.actions,
+            "base models": self.names.models,
+        }
+        counts = {"states": self.num_states, "actions": self.num_actions, "base models": self.dimension}
+        what = {"simplex": "a mix of the base models", "vertices": "one of the base models"}.get(
+            self.domain, "theta in the polytope"
+        )
+        rows = [
+            (kind, f"{counts[kind]} ({showing.some(names)})" if names else str(counts[kind]))
+            for kind, names in listed.items()
+        ]
+        if self.domain == "polytope" and not self.names.models:
+            rows[-1] = ("dimension", str(self.dimension))
+        reward = f"from {showing.number(low)} to {showing.number(high)}"
+        return [*rows, ("truth", what), ("reward", reward), ("discount", f"{self.discount:g}")]
 
     def __repr__(self) -> str:
         shape = f"states={self.num_states}, actions={self.num_actions}, dimension={self.dimension}"

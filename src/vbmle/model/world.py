@@ -94,7 +94,12 @@ class World:
         return hash(self.mdp)
 
     def __repr__(self) -> str:
-        return f"World({self.mdp!r})"
+        return f"{type(self).__name__}({self.mdp!r})"
+
+    def _repr_html_(self) -> str:
+        from vbmle.common import showing
+
+        return showing.as_html(type(self).__name__, [*self.mdp._shown(), ("theta", "hidden")])
 
 
 class DriftingWorld(World):

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from vbmle.common import validation
-from vbmle.common.keeper import Value
+from vbmle.common.keeper import Rows, Shown, Value
 from vbmle.common.validation import Floats, Ints
 from vbmle.core import planning as core
 from vbmle.core.library import TUNING
@@ -41,8 +41,8 @@ EPSILON = float(np.finfo(np.float64).eps)
 METHODS = ("auto", "policy-iteration", "modified-policy-iteration")
 
 
-@dataclass(frozen=True, eq=False)
-class Plan(Value):
+@dataclass(frozen=True, eq=False, repr=False)
+class Plan(Shown, Value):
     """An optimal policy for one theta, as `plan` and `plan_known` return it.
 
     Attributes
@@ -92,6 +92,19 @@ class Plan(Value):
     def value_error(self) -> float:
         """The error bound in the units of your reward."""
         return self.error_bound * (1.0 if self.mdp is None else self.mdp.reward_scale)
+
+    def _shown(self) -> Rows:
+        from vbmle.common import showing
+
+        names = Names() if self.mdp is None else self.mdp.names
+        ends = f"{showing.number(self.value.min())} to {showing.number(self.value.max())}"
+        error = f"{self.value_error:.2g}" + ("" if self.converged else " (not converged)")
+        return [
+            ("states", str(len(self.V))),
+            ("value", ends),
+            ("error at most", error),
+            ("policy", showing.choices(names.states, names.actions, self.policy)),
+        ]
 
     def to_frame(self) -> polars.DataFrame:
         """A polars frame with a row for each state and action that is allowed there, by name where they have names.

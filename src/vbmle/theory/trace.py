@@ -18,6 +18,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from vbmle.common.keeper import Rows, Shown
+from vbmle.common.showing import number
 from vbmle.common.validation import Floats, Ints
 from vbmle.estimation.counts import TransitionCounts
 from vbmle.estimation.information import Information
@@ -29,8 +31,8 @@ from vbmle.theory import bounds
 from vbmle.theory.bounds import Constants
 
 
-@dataclass(frozen=True, eq=False)
-class Trace:
+@dataclass(frozen=True, eq=False, repr=False)
+class Trace(Shown):
     """The quantities of the analysis at t = 1..T, as `trace` returns them; a name in `_bound` bounds the one without.
 
     Attributes
@@ -106,6 +108,14 @@ class Trace:
     regret_bound: Floats
     features: Floats
     """phi(s_{t+1}|s_t,a_t), (T, d)."""
+
+    def _shown(self) -> Rows:
+        bounded = ("error", "Delta", "log_ratio", "slope", "norms", "regret")
+        ends = {name: (getattr(self, name)[-1], getattr(self, f"{name}_bound")[-1]) for name in bounded}
+        return [
+            ("steps", str(len(self.t))),
+            *((name, f"{number(value)} of at most {number(bound)}") for name, (value, bound) in ends.items()),
+        ]
 
     def A(self, t: int) -> Floats:
         """A_t, (d, d)."""

@@ -31,6 +31,7 @@ from __future__ import annotations
 import numpy as np
 
 from vbmle.common import validation
+from vbmle.common.stated import suggesting
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.model.world import World
 
@@ -43,6 +44,7 @@ BREAK_EVEN = 0.3
 """Risky pays exactly when luck is more likely than this."""
 
 
+@suggesting
 def closed_loop_trap(discount: float = 0.9) -> World:
     """Maximum likelihood plays safe at all times here, and never learns that risky is better.
 

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from vbmle.common import validation
+from vbmle.common.stated import suggesting
 from vbmle.common.validation import Among, Floats
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.worlds import gymnasium_tables
@@ -56,6 +57,7 @@ class GymWorld(LabelledWorld):
         return self._merged.version(state, action, int(seen), float(reward), bool(ended))[0]
 
 
+@suggesting
 def from_gymnasium(
     env: Any,
     slip: ArrayLike | Mix = (1.0,),
@@ -126,6 +128,7 @@ def from_gymnasium(
     return GymWorld(mdp, np.outer(shares, slips).ravel(), _labels(envs[0], states, actions), merged)
 
 
+@suggesting
 def frozen_lake(
     size: int = 4,
     slip: ArrayLike | Mix = SLIPPERY,
@@ -167,6 +170,7 @@ def frozen_lake(
     return from_gymnasium(env, _slips(slip, seed), discount, terminal)
 
 
+@suggesting
 def cliff_walking(
     slip: ArrayLike | Mix = GUSTY, seed: int = 0, discount: float = 0.95, terminal: Terminal = "restart"
 ) -> GymWorld:
@@ -201,6 +205,7 @@ def cliff_walking(
     return from_gymnasium("CliffWalking-v1", _slips(slip, seed), discount, terminal)
 
 
+@suggesting
 def taxi(rain: float = 0.5, discount: float = 0.95, terminal: Terminal = "restart") -> GymWorld:
     """Gymnasium's Taxi on a day with a hidden share of rain: a mix of its dry and its rainy town.
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from vbmle.common import validation
+from vbmle.common.stated import suggesting
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.model.world import World
 
@@ -21,6 +22,7 @@ LARGEST_DIMENSION = 13
 """Dimensions above have more than 2^12 actions."""
 
 
+@suggesting
 def hypercube(
     dimension: int, delta: float = 0.1, gap: float = 0.5, seed: int = 0, discount: float = 0.9
 ) -> World:

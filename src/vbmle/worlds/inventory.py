@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse, special
 
 from vbmle.common import validation
+from vbmle.common.stated import suggesting
 from vbmle.common.validation import Floats
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.worlds.labels import LabelledWorld, Labels, Mix, weights
@@ -38,6 +39,7 @@ NEGLIGIBLE_DEMAND = 1e-12
 """Demands less likely than this are left out."""
 
 
+@suggesting
 def inventory(
     capacity: int = 40,
     lot: int | None = None,

@@ -24,6 +24,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from vbmle.common import validation
+from vbmle.common.stated import suggesting
 from vbmle.common.validation import Floats
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.worlds.labels import LabelledWorld, Labels, Mix, weights
@@ -36,6 +37,7 @@ WEAR_MIX = (0.1, 0.1, 0.8)
 RUN, REPLACE = 0, 1
 
 
+@suggesting
 def maintenance(
     ages: int = 40, mix: ArrayLike | Mix = WEAR_MIX, seed: int = 0, discount: float = 0.97
 ) -> LabelledWorld:

@@ -24,6 +24,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from vbmle.common import validation
+from vbmle.common.stated import suggesting
 from vbmle.common.validation import Floats, Ints
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.worlds.labels import LabelledWorld, Labels, Mix, weights
@@ -35,6 +36,7 @@ CUSTOMERS = ((60.0, 10.0), (110.0, 15.0), (210.0, 15.0))
 MANAGERS_MIX = (0.3, 0.1, 0.6)
 
 
+@suggesting
 def pricing(
     days: int = 10,
     seats: int = 4,

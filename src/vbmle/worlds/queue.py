@@ -24,6 +24,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from vbmle.common import validation
+from vbmle.common.stated import suggesting
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.worlds.labels import LabelledWorld, Labels, Mix, weights
 
@@ -38,6 +39,7 @@ RUSH_MIX = (0.1, 0.1, 0.8)
 ACTIONS = ("closed, slow", "open, slow", "closed, fast", "open, fast")
 
 
+@suggesting
 def queue(
     capacity: int = 30, mix: ArrayLike | Mix = RUSH_MIX, seed: int = 0, discount: float = 0.95
 ) -> LabelledWorld:

@@ -17,6 +17,7 @@ from typing import Annotated
 import numpy as np
 
 from vbmle.common import validation
+from vbmle.common.stated import suggesting
 from vbmle.common.validation import Among, Floats
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.model.world import World
@@ -41,6 +42,7 @@ REWARDS: dict[str, Callable[[np.random.Generator, tuple[int, int]], Floats]] = {
 Reward = Annotated[str, Among(REWARDS)]
 
 
+@suggesting
 def random_network(
     states: int,
     actions: int,

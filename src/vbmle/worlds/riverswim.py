@@ -18,6 +18,7 @@ from typing import Annotated
 import numpy as np
 
 from vbmle.common import validation
+from vbmle.common.stated import suggesting
 from vbmle.common.validation import Among, Floats
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.model.world import World
@@ -28,6 +29,7 @@ FEATURES = ("tabular", "mixture")
 Features = Annotated[str, Among(FEATURES)]
 
 
+@suggesting
 def riverswim(length: int = 6, features: Features = "tabular", discount: float = 0.9) -> World:
     """RiverSwim with `length` states: which transitions can happen is known, their probabilities are not.
 

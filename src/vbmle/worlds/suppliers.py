@@ -14,6 +14,7 @@ from typing import Annotated
 import numpy as np
 
 from vbmle.common import validation
+from vbmle.common.stated import suggesting
 from vbmle.common.validation import Among
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.model.world import CHANGES, DriftingWorld
@@ -23,6 +24,7 @@ GOOD, POOR = 0.9, 0.3
 AT_FIRST, LATER = [0.9, 0.1], [0.1, 0.9]
 
 
+@suggesting
 def suppliers(
     capacity: int = 3,
     change: Annotated[str, Among(CHANGES)] = "jump",

@@ -25,6 +25,7 @@ from __future__ import annotations
 import numpy as np
 
 from vbmle.common import validation
+from vbmle.common.stated import suggesting
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.model.world import World
 
@@ -32,6 +33,7 @@ HOME, LUCK, MISFORTUNE = 0, 1, 2
 SAFE, RISKY = 0, 1
 
 
+@suggesting
 def two_suspects(chance: float = 0.7, discount: float = 0.9) -> World:
     """Two candidate models (`domain="vertices"`): maximum likelihood sticks to the wrong one with a known probability.
 
