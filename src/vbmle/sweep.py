@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from vbmle.common import showing
-from vbmle.common.settings import nearest
+from vbmle.common.validation import nearest
 from vbmle.experiments import InputError, catalogue, compute, progress, record_file, records, spec_file
 from vbmle.experiments.record_table import read_records
 from vbmle.experiments.run import Failure, is_complete, run_all

@@ -7,9 +7,8 @@ left to the maker itself.
 
 from __future__ import annotations
 
-import difflib
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, cast, get_args, get_type_hints
 
@@ -19,6 +18,7 @@ from numpy.typing import ArrayLike
 from vbmle.common import stated
 from vbmle.common.stated import REQUIRED, Stated, choices_of_type, is_function, members_of
 from vbmle.common.validation import InputError
+from vbmle.common.validation import nearest as nearest
 
 TYPE_WORDS = {
     int: "a whole number",
@@ -115,14 +115,6 @@ def require(
     if name not in known:
         raise InputError(f"{where}: there is no {kind} {name!r}; {nearest(name, known)}{hint}")
     return fit(where, name, known[name], given)
-
-
-def nearest(word: Any, known: Iterable[Any]) -> str:
-    """The nearest match, if there is one, and all that is allowed."""
-    names = [str(item) for item in known]
-    near = difflib.get_close_matches(str(word), names, n=1)
-    guess = f"did you mean {near[0]!r}? " if near else ""
-    return f"{guess}it needs one of {', '.join(names) if names else 'none'}"
 
 
 def _fitted(where: str, value: Any, annotation: Any) -> Any:

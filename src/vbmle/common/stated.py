@@ -39,6 +39,7 @@ from vbmle.common.validation import (
     at_most,
     fraction,
     index,
+    nearest,
     non_negative,
     one_of,
     positive,
@@ -278,7 +279,5 @@ def suggesting(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def _unexpected(name: str, unknown: str, known: list[str]) -> str:
-    from vbmle.common.settings import nearest
-
     owner = name.removesuffix(".__init__")
     return f"{owner}() got an {UNEXPECTED} {unknown!r}; {nearest(unknown, known)}"

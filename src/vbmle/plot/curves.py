@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from vbmle.common import statistics
-from vbmle.common.settings import nearest
-from vbmle.common.validation import Floats, Ints
+from vbmle.common.validation import Floats, Ints, nearest
 from vbmle.plot.panels import Panel, Series, draw_panel
 from vbmle.plot.stage import legend, stage
 from vbmle.plot.styles import Styles, assign
