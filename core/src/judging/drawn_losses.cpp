@@ -8,14 +8,22 @@ namespace vb {
 
 namespace {
 
+// The room in which draws are judged one after another: by sweeps each begins with what the one before lost everywhere.
 void lose_alone(Draws& draws, const Question& asked, Index m, Matrix loss) {
     const Index states = draws.best.cols;
-    const double precision = sweep_precision(draws.model->discount);
+    const double rest = 1.0 - draws.model->discount;
+    const bool sweeps = !draws.planner.factors();
     probabilities(draws.model->features, draws.theta[m], draws.p.data);
     for (Index k = 0; k < asked.policies.rows; ++k) {
         copy(asked.policies[k], states, draws.held.data);
-        if (!draws.planner.factors()) copy(draws.best[m], states, draws.V.data);
+        double* lost = sweeps ? draws.lost[k % draws.lost.rows] : nullptr;
+        double precision = sweep_precision(draws.model->discount);
+        if (sweeps) {
+            for (Index s = 0; s < states; ++s) draws.V[s] = draws.best[m][s] - lost[s];
+            precision = larger(values_precision(draws), smaller(tuning.judged_loss * lost[asked.state], rest));
+        }
         held_value(draws.planner, {draws.p.data, draws.held.data, draws.V.data, draws.lu}, precision);
+        for (Index s = 0; sweeps && s < states; ++s) lost[s] = draws.best[m][s] - draws.V[s];
         loss[k][m] = draws.best[m][asked.state] - draws.V[asked.state];
     }
 }
@@ -76,13 +84,16 @@ bool lose_four(Draws& draws, const Question& asked, Matrix loss) {
 }  // namespace
 
 void find_losses(Draws& draws, const Question& asked, Matrix loss) {
+    bool together = draws.side_by_side;
+    if (!draws.planner.factors()) fill(draws.lost.data, draws.lost.rows * draws.lost.cols, 0.0);
     for (Index first = 0; first < draws.count; first += kLanes) {
         const Index last = smaller(first + kLanes, draws.count);
         Index which[kLanes];
         for (Index m = first; m < last; ++m) which[m - first] = m;
-        if (draws.side_by_side) {
+        if (together) {
             choose_four(draws, {which, last - first});
-            if (lose_four(draws, asked, loss)) continue;
+            together = lose_four(draws, asked, loss);
+            if (together) continue;
         }
         for (Index m = first; m < last; ++m) lose_alone(draws, asked, m, loss);
     }

@@ -8,6 +8,14 @@ namespace vb {
 
 namespace {
 
+// A draw that was never planned for begins with the plan of another.
+void begin_like(Draws& draws, Index m, Index other) {
+    const Index states = draws.best.cols;
+    if (largest_size(draws.best[m], states) > 0.0) return;
+    copy(draws.best[other], states, draws.best[m]);
+    copy(draws.policy[other], states, draws.policy[m]);
+}
+
 void plan_alone(Draws& draws, Index m) {
     probabilities(draws.model->features, draws.theta[m], draws.p.data);
     const Valuation at{draws.p.data, draws.policy[m], draws.best[m], draws.lu};
@@ -67,17 +75,16 @@ bool plan_four(Draws& draws, Quartet& four) {
 
 void plan_draws(Draws& draws, ConstIndices which) {
     forget_information(draws);
-    Index done = 0;
-    while (done < which.size) {
-        const Index last = smaller(done + kLanes, which.size);
-        bool planned = false;
-        if (draws.side_by_side) {
-            choose_four(draws, {which.data + done, last - done});
-            planned = plan_four(draws, draws.four);
+    bool together = draws.side_by_side;
+    for (Index first = 0; first < which.size; first += kLanes) {
+        const Index last = smaller(first + kLanes, which.size);
+        for (Index k = first; first > 0 && k < last; ++k) begin_like(draws, which[k], which[0]);
+        if (together) {
+            choose_four(draws, {which.data + first, last - first});
+            together = plan_four(draws, draws.four);
+            if (together) continue;
         }
-        for (; done < last; ++done) {
-            if (!planned) plan_alone(draws, which[done]);
-        }
+        for (Index k = first; k < last; ++k) plan_alone(draws, which[k]);
     }
 }
 

@@ -25,6 +25,7 @@ Draws make_draws(Arena& arena, const Model& model, Index count) {
     draws.held = arena.take<Index>(states);
     draws.V = arena.take<double>(states);
     draws.visits = arena.take<double>(states);
+    if (!draws.planner.factors()) draws.lost = {arena.take_unfilled<double>(kTold * states).data, kTold, states};
     if (draws.side_by_side) draws.four = make_quartet(arena, model);
     if (arena.failed()) return draws;
     for (Index m = 0; m < count; ++m) first_allowed(model, draws.policy[m]);

@@ -7,14 +7,16 @@
 //
 // Models with few states are planned for by factors, one draw after another. For others four draws are swept side by side
 // (quartet.hpp), and a loss is found by itself: with the advantages g = V* - Q*(., pi), it is (I - gamma P_pi)^{-1} g, which
-// is 0 where pi is optimal, and as exact as it is large after a few sweeps. Where sweeps would take long, each draw goes the
-// planner's way. No array here has more than M (S + d) or a few times (S, A) numbers, besides p and what a quartet keeps.
+// is 0 where pi is optimal, and as exact as it is large after a few sweeps. Where sweeps would take long, it and those
+// after it go the planner's way. No array here has more than M (S + d) or a few times (S, A) numbers, besides p and what a quartet keeps.
 #pragma once
 
 #include "judging/quartet.hpp"
 #include "planning/planner.hpp"
 
 namespace vb {
+
+inline constexpr Index kTold = 8;  // more policies than that take turns
 
 struct Draws {
     const Model* model = nullptr;
@@ -33,6 +35,7 @@ struct Draws {
     Matrix lu;
     Indices held;               // (S,)
     Vector V, visits;           // (S,)
+    Matrix lost;                // (kTold, S) where sweeps of one draw after another begin, for as many policies, or empty
     Quartet four;
 };
 

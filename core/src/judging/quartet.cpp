@@ -34,7 +34,7 @@ Lanes keep_row(Quartet& four, Index pair, Index at) {
     Lanes gain = all(model.reward[pair]);
     for (Index i = model.pair_begin[pair]; i < model.pair_begin[pair + 1]; ++i, ++at) {
         if (!four.keeps && model.reward_next == nullptr) break;
-        const Lanes p = probability(model.features, i, four.theta.data);
+        const Lanes p = probability_in_four(model.features, i, four.theta.data);
         if (four.keeps) store(model.discount * p, four.kept.data + at * kLanes);
         if (model.reward_next != nullptr) gain = fused(model.reward_next[i], p, gain);
     }
@@ -49,7 +49,7 @@ Lanes ahead(const Quartet& four, Index slot, const double* X) {
     if (!four.keeps) {
         for (Index i = first; i < last; ++i) {
             const Lanes there = load(X + Index{model.successor[i]} * kLanes);
-            total = fused(probability(model.features, i, four.theta.data), there, total);
+            total = fused(probability_in_four(model.features, i, four.theta.data), there, total);
         }
         return model.discount * total;
     }
@@ -110,7 +110,7 @@ Lanes action_value(const Quartet& four, Index pair, const double* V) {
     const Model& model = *four.model;
     Lanes total = {}, extra = {};
     for (Index i = model.pair_begin[pair]; i < model.pair_begin[pair + 1]; ++i) {
-        const Lanes p = probability(model.features, i, four.theta.data);
+        const Lanes p = probability_in_four(model.features, i, four.theta.data);
         total = fused(p, load(V + Index{model.successor[i]} * kLanes), total);
         if (model.reward_next != nullptr) extra = fused(model.reward_next[i], p, extra);
     }

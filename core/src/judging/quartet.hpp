@@ -36,7 +36,7 @@ struct LaneRange {
 Quartet make_quartet(Arena& arena, const Model& model);
 
 // p(s'|s,a) of one transition
-inline Lanes probability(const Features& features, Index i, const double* theta) {
+inline Lanes probability_in_four(const Features& features, Index i, const double* theta) {
     Lanes p = {};
     if (features.is_dense()) {
         const double* phi = features.dense + i * features.dimension;

@@ -5,10 +5,6 @@
 
 namespace vb {
 
-namespace {
-
-}  // namespace
-
 void add_some(const Features& features, Index first, Index last, const double* scale, double* out) {
     if (features.is_dense()) {
         const Index d = features.dimension;
@@ -27,6 +23,19 @@ void probabilities(const Features& features, const double* theta, double* p) {
     } else {
         for (Index i = 0; i < features.count; ++i) p[i] = features.along(i, theta);
     }
+}
+
+double probability(const Features& features, Index i, const double* theta) {
+    const Index d = features.dimension;
+    if (!features.is_dense()) return features.along(i, theta);
+    const double* phi = features.dense + i * d;
+    double p = 0.0;
+    if (features.by_coordinate != nullptr && d <= tuning.turned_coordinates) {
+        for (Index k = 0; k < d; ++k) p = fused(theta[k], phi[k], p);
+    } else {
+        multiply_rows({phi, 1, d}, theta, &p);
+    }
+    return p;
 }
 
 }  // namespace vb

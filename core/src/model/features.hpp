@@ -42,4 +42,7 @@ void add_some(const Features& features, Index first, Index last, const double* s
 // p_i = <phi_i, theta> for every possible transition
 void probabilities(const Features& features, const double* theta, double* p);
 
+// The same for one transition, to the same bits.
+double probability(const Features& features, Index i, const double* theta);
+
 }  // namespace vb

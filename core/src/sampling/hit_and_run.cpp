@@ -93,7 +93,7 @@ bool make_sampler(Arena& arena, const Model& model, const FeasibleSet& set, Samp
     sampler.center = arena.take<double>(set.num_free);
     sampler.direction = arena.take<double>(set.most_free);
     sampler.along = arena.take<double>(set.most_facets);
-    sampler.ratio = arena.take<double>(sampler.posterior.most_seen);
+    sampler.ratio = arena.take_unfilled<double>(sampler.posterior.most_seen);
     if (arena.failed()) return false;
     share_out(sampler.posterior, sampler.center.data, sampler.data, sampler.work);
     return true;

@@ -54,8 +54,7 @@ Posterior make_posterior(Arena& arena, const Model& model, const FeasibleSet& se
     Posterior posterior;
     posterior.model = &model;
     posterior.set = &set;
-    posterior.base = arena.take<double>(model.num_transitions);
-    posterior.order = arena.take<Index>(model.num_transitions);
+    if (set.num_blocks > 1) posterior.order = arena.take<Index>(model.num_transitions);
     posterior.block_begin = arena.take<Index>(set.num_blocks + 1);
     posterior.share = arena.take<double>(set.num_facets);
     return posterior;
@@ -64,8 +63,11 @@ Posterior make_posterior(Arena& arena, const Model& model, const FeasibleSet& se
 void fill_posterior(Posterior& posterior) {
     const Index blocks = posterior.set->num_blocks;
     Index* begin = posterior.block_begin.data;
-    probabilities(posterior.model->features, posterior.set->center, posterior.base.data);
     fill<Index>(begin, blocks + 1, 0);
+    if (blocks == 1) {
+        begin[1] = posterior.most_seen = posterior.model->num_transitions;
+        return;
+    }
     for_each_transition(posterior, [&](Index, Index block) { ++begin[block + 1]; });
     for (Index b = 0; b < blocks; ++b) {
         posterior.most_seen = larger(posterior.most_seen, begin[b + 1]);
@@ -84,10 +86,10 @@ BlockData make_block_data(Arena& arena, const Posterior& posterior) {
         const Index size = posterior.block_begin[b + 1] - posterior.block_begin[b];
         entries = larger(entries, size * posterior.set->blocks[b].num_free);
     }
-    data.features = arena.take<double>(entries);
-    data.base = arena.take<double>(posterior.most_seen);
-    data.weight = arena.take<double>(posterior.most_seen);
-    data.p = arena.take<double>(posterior.most_seen);
+    data.features = arena.take_unfilled<double>(entries);  // of all of these, as much is used as was seen
+    data.base = arena.take_unfilled<double>(posterior.most_seen);
+    data.weight = arena.take_unfilled<double>(posterior.most_seen);
+    data.p = arena.take_unfilled<double>(posterior.most_seen);
     data.slack = arena.take<double>(posterior.set->most_facets);
     return data;
 }
@@ -99,13 +101,13 @@ void look_at(const Posterior& posterior, Index b, const double* counts, BlockDat
     data.count = 0;
     if (counts == nullptr) return;
     const Index begin = posterior.block_begin[b], end = posterior.block_begin[b + 1];
-    for (Index k = begin; k < end; ++k) data.count += counts[posterior.order[k]] > 0.0;
+    for (Index k = begin; k < end; ++k) data.count += counts[posterior.transition(k)] > 0.0;
     Index column = 0;
     for (Index k = begin; k < end; ++k) {
-        const Index i = posterior.order[k];
+        const Index i = posterior.transition(k);
         if (!(counts[i] > 0.0)) continue;
         data.weight[column] = counts[i];
-        data.base[column] = posterior.base[i];
+        data.base[column] = probability(posterior.model->features, i, posterior.set->center);
         project(posterior, block, i, column++, data);
     }
 }

@@ -25,11 +25,13 @@ struct Columns {
 struct Posterior {
     const Model* model = nullptr;
     const FeasibleSet* set = nullptr;
-    Vector base;          // (transitions,) probabilities at y = 0
-    Indices order;        // (transitions,) transitions, block after block
+    Indices order;        // (transitions,) transitions, block after block; empty where there is one block
     Indices block_begin;  // (blocks + 1,) into order
     Vector share;         // (facets,) how much each facet counts in the curvature (reference.hpp)
     Index most_seen = 0;  // transitions of the largest block
+
+    // The k-th of that order.
+    Index transition(Index k) const { return order.empty() ? k : order[k]; }
 };
 
 // The block at hand: what was seen in it, and the point of it that was measured last. Room for the largest block.
@@ -47,7 +49,7 @@ struct BlockData {
 
 Posterior make_posterior(Arena& arena, const Model& model, const FeasibleSet& set);
 
-// Groups transitions by block, and evaluates p at y = 0. For when the arena has not failed.
+// Groups transitions by block. For when the arena has not failed.
 void fill_posterior(Posterior& posterior);
 
 BlockData make_block_data(Arena& arena, const Posterior& posterior);

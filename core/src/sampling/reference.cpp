@@ -104,9 +104,9 @@ ReferenceWork make_reference_work(Arena& arena, const Posterior& posterior) {
     work.square = arena.take<double>(m * m);
     work.gradient = arena.take<double>(m);
     work.there = arena.take<double>(m);
-    work.scale = arena.take<double>(longest);
-    work.rate = arena.take<double>(longest);
-    work.scaled = arena.take<double>(longest);
+    work.scale = arena.take_unfilled<double>(longest);
+    work.rate = arena.take_unfilled<double>(longest);
+    work.scaled = arena.take_unfilled<double>(longest);
     return work;
 }
 
