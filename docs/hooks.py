@@ -81,6 +81,25 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
     return set_symbols(set_formulas(markdown))
 
 
+def on_page_content(html: str, **_: Any) -> str:
+    """Called by mkdocs for every page as HTML: a corner of a table that names nothing is no heading."""
+    return re.sub(r"<th([^>]*)></th>", r"<td\1></td>", html)
+
+
+def on_post_page(output: str, **_: Any) -> str:
+    """Called by mkdocs for every page as a whole: the theme's dialog gets a name."""
+    return output.replace(
+        'data-md-component="search" role="dialog"',
+        'data-md-component="search" role="dialog" aria-label="Search"',
+    )
+
+
+def on_config(config: Any) -> Any:
+    """Called by mkdocs with the configuration: pages for wrong addresses belong to servers."""
+    config["theme"].static_templates.discard("404.html")
+    return config
+
+
 def on_pre_build(config: Any) -> None:
     """Called by mkdocs before it builds: stop where the page and the package disagree."""
     from mkdocs.exceptions import PluginError

@@ -16,6 +16,8 @@ RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"
 """The sets of rules that a page keeps, and below, one more that is in none: a control is called what it shows."""
 ONE_MORE = {"label-content-name-mismatch": {"enabled": True}}
 
+COLOURS = ["color-contrast", "link-in-text-block"]
+
 
 class Look(NamedTuple):
     """How somebody looks at a page."""
@@ -38,15 +40,22 @@ def axe() -> str:
     return AXE.read_text(encoding="utf-8")
 
 
-def violations(page: Page) -> list[str]:
-    """What axe-core has against a page as it stands: one line for each element, with the rule first."""
+def violations(page: Page, within: str | None = None, rules: str | None = None) -> list[str]:
+    """What axe-core has against a page as it stands: one line for each element, with the rule first.
+
+    `within` is a part of the page; `rules` are "colours", those that depend on the colours, or "layout", all others.
+    """
     page.evaluate(f"() => {{ if (!window.axe) {{ {axe()} }} }}")
     options: dict[str, Any] = {
         "runOnly": {"type": "tag", "values": RULES},
         "rules": ONE_MORE,
         "resultTypes": ["violations"],
     }
-    found = page.evaluate("options => axe.run(document, options)", options)
+    if rules == "colours":
+        options |= {"runOnly": {"type": "rule", "values": COLOURS}, "rules": {}}
+    elif rules == "layout":
+        options["rules"] = ONE_MORE | {rule: {"enabled": False} for rule in COLOURS}
+    found = page.evaluate("([part, options]) => axe.run(part ?? document, options)", [within, options])
     return [
         f"{rule['id']}: {node['html'][:200]} ({' '.join(node['failureSummary'].split())})"
         for rule in found["violations"]
