@@ -59,7 +59,7 @@ compare: core ## all agents, with default and tuned settings, into compare/
 league: core ## how far behind the best each agent is, over many worlds, into league/
 	.venv/bin/vbmle league --out league
 
-outside: core ## rewards in RiverSwim beside published ones
+outside: core ## rewards in problems that others published, beside what can be earned there
 	$(ONE_THREAD) $(PY) examples/outside.py
 
 study: core ## what the maximiser and the bias do to regret, into study/

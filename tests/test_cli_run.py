@@ -188,6 +188,6 @@ def test_a_slip_in_the_spec_is_one_line_and_leaves_nothing(tmp_path: Path):
     code, out, err = finish(start(spec, tmp_path / "out"))
     assert (code, out, len(err.splitlines())) == (2, "", 1)
     assert err.startswith(
-        f"vbmle: {spec}: agents.VBMLE: VBMLE has no setting 'serach'; did you mean 'search'?"
+        f"vbmle: {spec}: agents.VBMLE: unknown setting 'serach' (did you mean 'search'?). Settings of VBMLE: "
     )
     assert not (tmp_path / "out").exists()

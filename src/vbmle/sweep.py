@@ -204,8 +204,8 @@ class Sweep:
         (part,) = runs.read(self._ran())
         for label in (agent, against):
             if label not in part.experiment.agents:
-                known = nearest(label, part.experiment.agents)
-                raise InputError(f"there is no agent {label!r} in this sweep; {known}")
+                known = nearest(label, part.experiment.agents, "Its agents")
+                raise InputError(f"unknown agent {label!r} of this sweep{known}")
         found = [(world.label, significance.difference(world, agent, against)) for world in part.worlds]
         return Comparison(agent, against, {label: gap for label, gap in found if gap is not None})
 

@@ -153,14 +153,14 @@ def test_a_worker_with_other_code_says_so(parts: tuple[Path, str]):
         ),
         (("{name}:Greedy", "{name}:Half"), ["has no 'observe'; an agent needs act, observe and policy"]),
         (("patience = 2", "patience = 'x'"), ["patience is 'x'; it needs a whole number"]),
-        (("patience = 2", "patiance = 2"), ["no setting 'patiance'", "did you mean 'patience'?"]),
+        (("patience = 2", "patiance = 2"), ["unknown setting 'patiance'", "did you mean 'patience'?"]),
         (
             ("{name}:south", "{name}:EPSILON"),
             ["is of type float; it needs a function that returns a vbmle.World"],
         ),
         (("{name}:south", "{name}:broken"), ["worlds.south: KeyError: 'nothing'"]),
         (("{name}:south", "{name}:wrong"), ["gave something of type int; it needs a vbmle.World"]),
-        (("{name}:south", "sooth"), ["there is no world 'sooth'", "or your own"]),
+        (("{name}:south", "sooth"), ["unknown world 'sooth'", "or your own"]),
     ],
 )
 def test_what_does_not_fit_is_said_in_one_line(
@@ -233,7 +233,10 @@ def test_worlds_from_files(tmp_path: Path):
             ('"depot.npz", theta = "random"', '"none.npz"'),
             "worlds.depot: model is 'none.npz'; there is no such file",
         ),
-        (('theta = "random"', 'thetta = "random"'), "has no 'thetta'; did you mean 'theta'?"),
+        (
+            ('theta = "random"', 'thetta = "random"'),
+            "unknown field 'thetta' of a world from a file (did you mean 'theta'?)",
+        ),
         (('theta = "random"', 'theta = "guess"'), "worlds.depot: theta is 'guess'; it needs one of 'random'"),
         (
             ('{ model = "depot.npz", theta = "random" }', '{ theta = "random" }'),

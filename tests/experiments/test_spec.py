@@ -31,10 +31,10 @@ def test_the_catalogue_has_every_public_agent_and_world():
     [
         ({"trials": 0}, ["trials is 0"]),
         ({"horizon": -3}, ["horizon is -3"]),
-        ({"reference": "plian"}, ["reference is 'plian'", "did you mean 'plain'?"]),
+        ({"reference": "plian"}, ["reference: unknown agent 'plian'", "did you mean 'plain'?"]),
         ({"agents": {}}, ["no agents"]),
         ({"agents": {"x": Choice("VBLME")}}, ["'x'", "VBLME", "did you mean 'VBMLE'?"]),
-        ({"worlds": {"x": Choice("river")}}, ["'x'", "no world 'river'", "riverswim"]),
+        ({"worlds": {"x": Choice("river")}}, ["'x'", "unknown world 'river'", "riverswim"]),
         (
             {"worlds": {"x": Choice("riverswim", {"lenght": 3})}},
             ["'lenght'", "did you mean 'length'?", "features"],
@@ -192,20 +192,28 @@ def test_a_sweep_is_one_world_per_combination(tmp_path: Path):
     ("old", "new", "words"),
     [
         ("trials = 2", "trials == 2", ["line 2"]),
-        ("trials = 2", "trails = 2", ["no field 'trails'", "did you mean 'trials'?", "horizon"]),
+        ("trials = 2", "trails = 2", ["unknown field 'trails'", "did you mean 'trials'?", "horizon"]),
         ("trials = 2", "", ["trials is missing"]),
         ("trials = 2", 'trials = "2"', ["trials is '2'", "whole number"]),
         ("trials = 2", "trials = 0", ["trials is 0", "at least 1"]),
         ("horizon = 5", "horizon = 5.0", ["horizon is 5.0"]),
         ("trials = 2", "trials = 2\nname = 3", ["name is 3"]),
-        ("trials = 2", "trials = 2\nreference = 'VBLME'", ["reference is 'VBLME'", "did you mean 'VBMLE'?"]),
+        (
+            "trials = 2",
+            "trials = 2\nreference = 'VBLME'",
+            ["reference: unknown agent 'VBLME'", "did you mean 'VBMLE'?"],
+        ),
         ("[agents.VBMLE]", "[agents.VBMLE]\nrole = 'gredy'", ["agents.VBMLE", "did you mean 'greedy'?"]),
-        ('steps = "log"', 'steps = "lag"', ["record: steps is 'lag'", "did you mean 'log'?", "every, log"]),
+        (
+            'steps = "log"',
+            'steps = "lag"',
+            ["record: steps: unknown value 'lag'", "did you mean 'log'?", "every, log"],
+        ),
         ('steps = "log"', "distance = 1", ["record: distance is 1", "true or false"]),
         (
             'steps = "log"',
             "distnace = true",
-            ["no setting 'distnace'", "did you mean 'distance'?", "mle_error"],
+            ["unknown setting 'distnace'", "did you mean 'distance'?", "mle_error"],
         ),
         ("[record]", "[[record]]", ["record", "table"]),
         (
@@ -213,7 +221,7 @@ def test_a_sweep_is_one_world_per_combination(tmp_path: Path):
             'world = "riversim"',
             ["worlds.river", "did you mean 'riverswim'?", "hypercube"],
         ),
-        ('world = "riverswim"', "", ["there is no world 'river'", "riverswim"]),
+        ('world = "riverswim"', "", ["unknown world 'river'", "riverswim"]),
         ('world = "riverswim"', "world = 3", ["worlds.river", "world is 3"]),
         ("length = 4", "lenght = 4", ["worlds.river", "'lenght'", "did you mean 'length'?"]),
         ("length = 4", "length = 4.5", ["worlds.river", "length is 4.5", "a whole number"]),
@@ -228,7 +236,7 @@ def test_a_sweep_is_one_world_per_combination(tmp_path: Path):
         ("[agents.VBMLE]", '[agents.VBMLE]\nbias = "sqr"', ["agents.VBMLE", "did you mean 'sqrt'?"]),
         ("[agents.VBMLE]", "[agents.VBMLE]\nbias = 1", ["agents.VBMLE", "bias is 1", "one of sqrt, log"]),
         ("[agents.VBMLE]", '[agents.VBMLE]\nridge = "1"', ["agents.VBMLE", "ridge is '1'", "a number"]),
-        ("[agents.VBMLE]", "[agents.VBLME]", ["no agent 'VBLME'", "did you mean 'VBMLE'?"]),
+        ("[agents.VBMLE]", "[agents.VBLME]", ["unknown agent 'VBLME'", "did you mean 'VBMLE'?"]),
         # what types cannot say is said by the code that uses the value
         ("length = 4", "length = 2", ["worlds.river", "length is 2", "at least 3"]),
         ("length = 4", "discount = 1.5", ["worlds.river", "discount is 1.5"]),
@@ -273,7 +281,7 @@ def test_annotations_that_only_a_checker_resolves_are_left_to_the_maker():
         """Whose types cannot be found out."""
 
     assert fit("here", "maker", maker, {"size": object, "count": 4}) == {"size": object, "count": 4}
-    with pytest.raises(InputError, match="no setting 'sise'"):
+    with pytest.raises(InputError, match="unknown setting 'sise'"):
         fit("here", "maker", maker, {"sise": 1})
 
 

@@ -141,7 +141,7 @@ def test_a_sweep_is_the_last_step_against_the_setting(runs):
     for setting, words in {"lenght": "did you mean 'length'", "name": "no number"}.items():
         with pytest.raises(ValueError, match=words):
             vbmle.plot.sweep(pl.concat(parts), setting)
-    with pytest.raises(ValueError, match="no measure"):
+    with pytest.raises(ValueError, match="unknown measure"):
         vbmle.plot.sweep(pl.concat(parts), "length", measure="regert")
     mixed = pl.concat([part.with_columns(agent_x=pl.lit(1.0)) for part in parts])
     with pytest.raises(ValueError, match="several worlds"):

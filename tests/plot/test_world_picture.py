@@ -38,7 +38,7 @@ def test_every_world_has_a_picture(name: str, tmp_path: Path, capsys: pytest.Cap
 @pytest.mark.parametrize(
     ("name", "file", "message"),
     [
-        ("rivrswim", "x.png", "there is no world 'rivrswim'; did you mean 'riverswim'?"),
+        ("rivrswim", "x.png", "unknown world 'rivrswim' (did you mean 'riverswim'?)"),
         ("riverswim", "no-such-folder/x.png", "cannot write"),
         ("riverswim", "x.nonsense", "cannot write"),
     ],

@@ -95,7 +95,8 @@ def fit(where: str, owner: str, maker: Callable[..., Any], given: dict[str, Any]
     defaults, wanted = settings_of(maker), types_of(maker)
     for key in given:
         if key not in defaults:
-            raise InputError(f"{where}: {owner} has no setting {key!r}; {nearest(key, defaults)}")
+            known = nearest(key, defaults, f"Settings of {owner}")
+            raise InputError(f"{where}: unknown setting {key!r}{known}")
     # A seed is set for each trial.
     missing = [key for key, value in defaults.items() if value is REQUIRED and key not in {*given, "seed"}]
     if missing:
@@ -113,7 +114,7 @@ def require(
 ) -> dict[str, Any]:
     """Refuse a name or a setting that is not known, or a value of another type; returns the settings."""
     if name not in known:
-        raise InputError(f"{where}: there is no {kind} {name!r}; {nearest(name, known)}{hint}")
+        raise InputError(f"{where}: unknown {kind} {name!r}{nearest(name, known, f'Known {kind}s')}{hint}")
     return fit(where, name, known[name], given)
 
 
@@ -135,7 +136,7 @@ def _fitted(where: str, value: Any, annotation: Any) -> Any:
                 return value
     choices = choices_of_type(annotation) or [item for member in members for item in choices_of_type(member)]
     if choices and isinstance(value, str):
-        raise InputError(f"{where} is {value!r}; {nearest(value, choices)}")
+        raise InputError(f"{where}: unknown value {value!r}{nearest(value, choices, 'Known values')}")
     raise InputError(f"{where} is {value!r}; it needs {_words(annotation)}")
 
 

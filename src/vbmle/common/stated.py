@@ -280,4 +280,4 @@ def suggesting(function: Callable[P, R]) -> Callable[P, R]:
 
 def _unexpected(name: str, unknown: str, known: list[str]) -> str:
     owner = name.removesuffix(".__init__")
-    return f"{owner}() got an {UNEXPECTED} {unknown!r}; {nearest(unknown, known)}"
+    return f"{owner}() got an {UNEXPECTED} {unknown!r}{nearest(unknown, known, 'Known arguments')}"

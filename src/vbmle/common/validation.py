@@ -194,11 +194,11 @@ def require_stochastic(name: str, model: Floats) -> None:
         raise ValueError(f"{name} sums to {total:.9g} at (s={state}, a={action}); every row must sum to 1")
 
 
-def nearest(word: object, known: Iterable[object]) -> str:
-    """The nearest match, if there is one, and all that is allowed."""
+def nearest(word: object, known: Iterable[object], what: str) -> str:
+    """What follows an unknown word: the nearest match, if there is one, and all that are known."""
     import difflib
 
     names = [str(item) for item in known]
     near = difflib.get_close_matches(str(word), names, n=1)
-    guess = f"did you mean {near[0]!r}? " if near else ""
-    return f"{guess}it needs one of {', '.join(names) if names else 'none'}"
+    guess = f" (did you mean {near[0]!r}?)" if near else ""
+    return f"{guess}. {what}: {', '.join(names) if names else 'none'}"

@@ -170,7 +170,8 @@ def find(kind: str, name: str) -> Callable[..., Any]:
         raise InputError(f"{kind} {name!r}: cannot import {module_name!r} ({reason})") from None
     if not hasattr(module, attribute):
         public = [key for key in vars(module) if not key.startswith("_")]
-        raise InputError(f"{kind} {name!r}: {module_name} has no {attribute!r}; {nearest(attribute, public)}")
+        known = nearest(attribute, public, "It has")
+        raise InputError(f"{kind} {name!r}: {module_name} has no {attribute!r}{known}")
     found = getattr(module, attribute)
     if kind == "world" and isinstance(found, World):
         return lambda: found
@@ -225,7 +226,8 @@ def from_file(given: dict[str, Any], folder: Path, where: str) -> tuple[str, dic
     """The name and the settings of a world that a file describes, found in the folder of the spec."""
     for key in given:
         if key not in FILE_KEYS:
-            raise InputError(f"{where}: a world from a file has no {key!r}; {nearest(key, FILE_KEYS)}")
+            known = nearest(key, FILE_KEYS, "Known fields")
+            raise InputError(f"{where}: unknown field {key!r} of a world from a file{known}")
     if "model" not in given:
         raise InputError(
             f'{where}: world needs the file of a model: {{ model = "depot.npz", theta = "random" }}'

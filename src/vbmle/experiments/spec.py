@@ -123,10 +123,8 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
                         f"{self.name}: {kind}s {other!r} and {label!r} map to the same folder name; rename one"
                     )
         if self.reference and self.reference not in self.agents:
-            hint = nearest(self.reference, self.agents)
-            raise InputError(
-                f"{self.name}: reference is {self.reference!r}, which is not one of its agents; {hint}"
-            )
+            known = nearest(self.reference, self.agents, "Its agents")
+            raise InputError(f"{self.name}: reference: unknown agent {self.reference!r}{known}")
         if self.stop is not None:
             self.stop.check(self.name, list(self.worlds), list(self.agents))
 

@@ -69,7 +69,7 @@ def described(content: Mapping[str, Any], where: str, folder: Path) -> Experimen
     """The experiment that the tables of a file describe; `where` they stand, and the folder of files that they name."""
     for key in content:
         if key not in FIELDS:
-            raise InputError(f"{where}: there is no field {key!r}; {nearest(key, FIELDS)}")
+            raise InputError(f"{where}: unknown field {key!r}{nearest(key, FIELDS, 'Known fields')}")
     for key in ("worlds", "agents", "trials", "horizon"):
         if key not in content:
             raise InputError(f"{where}: {key} is missing; {_example(key)}")
@@ -214,7 +214,8 @@ def _role(value: Any, where: str) -> Role:
     try:
         return msgspec.convert(value, Role)
     except msgspec.ValidationError:
-        raise InputError(f"{where}: role is {value!r}; {nearest(str(value), get_args(Role))}") from None
+        known = nearest(str(value), get_args(Role), "Known roles")
+        raise InputError(f"{where}: unknown role {value!r}{known}") from None
 
 
 def _swept(where: str, table: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:

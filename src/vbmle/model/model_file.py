@@ -175,7 +175,7 @@ def _require_fields(arrays: Arrays) -> None:
         parts = {f"{name}.{part}" for part in ("data", "indices", "indptr", "shape")}
         known |= {name} if name in arrays else parts
     for name in sorted(set(arrays) ^ known):
-        raise ValueError(f"{name[:40]} is missing" if name in known else f"there is no field {name[:40]!r}")
+        raise ValueError(f"{name[:40]} is missing" if name in known else f"unknown field {name[:40]!r}")
 
 
 def _array(arrays: Arrays, name: str, kind: Any, shape: tuple[int, ...]) -> NDArray[Any]:

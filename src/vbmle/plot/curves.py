@@ -251,9 +251,8 @@ def _line(label: str, curves: Curves) -> Series:
 def _difference(world: str, agents: Mapping[str, Curves], agent: str, against: str) -> Series:
     for label in (agent, against):
         if label not in agents:
-            raise ValueError(
-                f"there is no agent {label!r}{f' in {world}' if world else ''}; {nearest(label, agents)}"
-            )
+            where = f" in {world}" if world else ""
+            raise ValueError(f"unknown agent {label!r}{where}{nearest(label, agents, 'Known agents')}")
     one, two = agents[agent], agents[against]
     shared = np.intersect1d(one.trials, two.trials)
     if not len(shared):
@@ -313,7 +312,9 @@ def _measured(history: History, measure: str) -> Floats:
     found = getattr(history, measure, None)
     if not isinstance(found, np.ndarray):
         known = ["regret", "seconds", "distance", *history.metrics]
-        raise ValueError(f"these histories have no {measure!r}; {nearest(measure, known)}")
+        raise ValueError(
+            f"unknown measure {measure!r} of histories{nearest(measure, known, 'Known measures')}"
+        )
     return found
 
 
@@ -336,7 +337,7 @@ def _of_frame(table: polars.DataFrame, measure: str) -> dict[str, dict[str, Curv
 def _require_measure(table: polars.DataFrame, measure: str) -> None:
     if measure not in table.columns or not table[measure].dtype.is_numeric():
         known = [name for name in table.columns if table[name].dtype.is_float() and "_" not in name]
-        raise ValueError(f"the records have no measure {measure!r}; {nearest(measure, known)}")
+        raise ValueError(f"unknown measure {measure!r} of records{nearest(measure, known, 'Known measures')}")
 
 
 def _last(table: polars.DataFrame, measure: str, world: str | None) -> polars.DataFrame:
@@ -344,7 +345,8 @@ def _last(table: polars.DataFrame, measure: str, world: str | None) -> polars.Da
     _require_measure(table, measure)
     if world is not None:
         if world not in _unique(table, "world"):
-            raise ValueError(f"there is no world {world!r}; {nearest(world, _unique(table, 'world'))}")
+            known = nearest(world, _unique(table, "world"), "Known worlds")
+            raise ValueError(f"unknown world {world!r}{known}")
         table = table.filter(world=world)
     return table.filter(table["step"] == table["step"].max())
 
@@ -363,5 +365,6 @@ def _setting(table: polars.DataFrame, setting: str) -> str:
     if len(fitting) != 1:
         short = [name.partition("_")[2] for name in known] if not fitting else []
         given = "no number" if not fitting else "a setting of both"
-        raise ValueError(f"setting is {setting!r}, {given}; {nearest(setting, [*short, *known])}")
+        options = nearest(setting, [*short, *known], "Numbers that differ")
+        raise ValueError(f"setting is {setting!r}, {given}{options}")
     return fitting[0]
