@@ -100,7 +100,7 @@ def page_of(leaf: Leaf) -> str:
 def first_sentence(name: str) -> str:
     """What a name is, in one sentence."""
     paragraph = (inspect.getdoc(named(name)) or "").split("\n\n")[0].replace("\n", " ")
-    return re.split(r"(?<=[.:])\s", paragraph)[0].rstrip(":").replace("|", "\\|")
+    return re.split(r"(?<=[.])\s", paragraph)[0].replace("|", "\\|")
 
 
 def overview(text: str) -> str:

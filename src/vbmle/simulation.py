@@ -1,4 +1,4 @@
-"""An agent in a world, and what it lost against the best policy.
+"""An agent in a world, and its regret against the best policy.
 
     R(T) = sum_{t <= T} [ V*(s_t; theta*) - V^{pi_t}(s_t; theta*) ],
 

@@ -217,7 +217,7 @@ def test_a_run_ends_where_its_comparisons_are_decided(tmp_path: Path):
     }
     assert summary.made == sum(made.values())
     assert "stopped, look 1 of 3: running 18 of 18 trials" in said
-    assert "best loses less than random" in said
+    assert "best has lower regret than random" in said
     again, said = go(experiment(), tmp_path)
     assert (again.made, said) == (0, ""), "decisions are functions of records"
 

@@ -1,4 +1,4 @@
-"""Information-directed planning: play what loses little for what it teaches.
+"""Information-directed planning: play the policy with the lowest expected cost per unit of information.
 
     pi_t = argmin over policies of  D(pi)^2 / G(pi)
 
@@ -31,7 +31,7 @@ MOST_ROUNDS = 1000
 
 
 class InformationDirected(ModelAgent):
-    """Plays the policy that loses least, squared, for what it teaches about theta.
+    """Plays the policy with the lowest squared expected regret per unit of information about theta.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What a policy is expected to lose, and what it would teach, by draws from the posterior.
+"""What a policy is expected to cost, and what it would teach, by draws from the posterior.
 
 With draws theta_1 .. theta_M and the model of their mean, which is their mean model since P is linear in theta,
 
@@ -70,13 +70,13 @@ def informed_trigger(mdp: LinearMixtureMDP, update: str) -> Trigger:
 
 
 class Score(NamedTuple):
-    """What a policy is expected to lose and what it teaches; the better of two is the smaller by `order`."""
+    """The expected regret of a policy and what it teaches; the better of two is the smaller by `order`."""
 
     regret: float
     information: float
 
     def ratio(self, exponent: float = 2.0) -> float:
-        """D^exponent / G; 0 where nothing is lost, and infinite where something is lost and nothing learnt."""
+        """D^exponent / G; 0 where there is no regret, and infinite where there is some and nothing is learnt."""
         if self.regret == 0.0:
             return 0.0
         return self.regret**exponent / self.information if self.information > 0.0 else math.inf

@@ -31,8 +31,8 @@ This agent is ours: no paper has it, and no regret bound is known for it. The bi
 the ratio is that of Lattimore and Gyorgy (2021), over stationary policies as in Hao and Lattimore (2022), with
 information about theta in place of information about the optimum; the biased posterior is that of feel-good Thompson
 sampling (Zhang 2022). What it has by construction: where all biases propose one policy, that is played; a proposal
-that all draws agree is optimal is never passed over for one that loses; to learn a nat is expected to cost no more than
-the proposal of least regret would lose in as long again as the agent has run (in 60 horizons at first); and while D_0
+that all draws agree is optimal is never passed over for one with regret; learning a nat should cost no more than
+the proposal of least regret would in as long again as the agent has run (in 60 horizons at first); and while D_0
 stays away from 0, no proposal that teaches anything is left out for good.
 
 By default it decides anew when the information about what was observed has grown by a tenth, or when time has doubled,
@@ -73,7 +73,7 @@ MULTIPLES = (0.0, 0.1, 0.5, 2.0, 10.0)
 """Of log(1 + t): the biases that propose."""
 
 EXPONENT = 3.0
-"""Of the expected regret in the information ratio; 2 explores more, and lost more in maintenance."""
+"""Of the expected regret in the information ratio; 2 explores more, and was worse in maintenance."""
 
 PATIENCE = 60.0
 """Horizons 1/(1 - gamma) within which an exploration must be able to pay, until the agent has run for longer."""

@@ -1,6 +1,6 @@
 """The oracle: knows the hidden theta and plays its optimal policy, so that its regret is exactly 0.
 
-The floor of every comparison: what an agent loses is measured against this policy. The truth comes in by the
+The floor of every comparison: regret is measured against this policy. The truth comes in by the
 setting `theta`; no other agent has it.
 """
 

@@ -2,7 +2,7 @@
 
 Regret is defined by the stationary policy in force. So this agent draws a whole policy in each step, one
 uniform action per state, and plays it for that step: actions are uniform and independent, as you would expect of a
-random agent, and what it loses is the mean over all policies of V* - V^pi.
+random agent, and its regret in a step is the mean over all policies of V* - V^pi.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Statistics of what trials lost: means, medians, shares and exponents, with 95% intervals. Comparisons are
+"""Statistics of the regret of trials: means, medians, shares and exponents, with 95% intervals. Comparisons are
 in significance.py.
 
 Intervals are percentile bootstrap intervals. With n trials the plain percentile interval is too narrow, by
@@ -247,7 +247,7 @@ def share(yes: Floats, half: Floats, no: Floats) -> Floats:
 def profile(lost: Sequence[Floats], scales: Sequence[float], taus: Floats) -> tuple[Floats, Floats, Floats]:
     """The share of runs whose regret is at most tau times the world's scale, and the ends of its interval.
 
-    A world whose scale is 0 (nobody lost anything there) counts as kept to by everyone.
+    A world whose scale is 0 (nobody had any regret there) counts as kept to by everyone.
     """
     below = np.array([_kept(*world, taus) for world in zip(lost, scales, strict=True)], dtype=float)
     counts = np.array([[len(values)] for values in lost])
@@ -271,8 +271,8 @@ def growth(steps: Ints, regret: Floats) -> Interval:
     """The exponent of regret in t: the slope of log mean regret against log t over the later half of log t.
 
     Fitted at up to 40 steps between sqrt(T) and T, spread evenly in log t. Steps at which the mean curve has
-    not reached 1% of its end are left out; if what remains spans less than a factor 2 of time, or if nothing
-    was lost, there is no exponent (NaN). The interval is by resampling trials.
+    not reached 1% of its end are left out; if what remains spans less than a factor 2 of time, or if there
+    is no regret, there is no exponent (NaN). The interval is by resampling trials.
     """
     grid = np.geomspace(math.sqrt(steps[-1]), steps[-1], FIT_POINTS)
     shown = np.unique(np.clip(np.searchsorted(steps, grid), 0, len(steps) - 1))
@@ -319,7 +319,7 @@ def trend(parameter: Floats, lost: Sequence[Floats]) -> Interval:
 
 
 def local_exponent(steps: Ints, regret: Floats, until: int, factor: float = 10.0) -> Interval:
-    """log(R(until) / R(until/factor)) / log(factor) of the mean curve; NaN where nothing was lost before."""
+    """log(R(until) / R(until/factor)) / log(factor) of the mean curve; NaN where there was no regret before."""
     last, first = (int(np.searchsorted(steps, step)) for step in (until, until / factor))
     span = math.log(steps[last] / steps[first])
     curves = regret[:, [first, last]]

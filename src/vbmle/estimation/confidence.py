@@ -9,7 +9,7 @@ and Phi(s,a) = sum_s' phi(s'|s,a) (r(s,a,s') + gamma V'(s')). For any theta, wit
 
 exactly. The linear terms are bounded over the whole set at once (`LikelihoodSet.support`), the others, of second
 order, by |P_theta - P'| and |E|. If no advantage can be positive, the policy is optimal for every theta of the set.
-How much it can lose is at most max advantage / (1 - gamma); V* lies between V^pi and V^pi plus that loss, and below
+Its regret is at most max advantage / (1 - gamma); V* lies between V^pi and V^pi plus that loss, and below
 the optimistic value of the ellipsoid around the set (`vbmle.planning.optimistic_planner`), where every (s, a)
 has a theta of its own. The same with the sign of the reward reversed bounds V^pi from below.
 """

@@ -46,7 +46,8 @@ class Behind(NamedTuple):
 
     def __str__(self) -> str:
         word = "known" if self.known else "open"
-        return f"{self.agent} loses {self.value:.3g} [{self.low:.3g}, {self.high:.3g}] times the best: {word}"
+        interval = f"{self.value:.3g} [{self.low:.3g}, {self.high:.3g}]"
+        return f"{self.agent} has {interval} times the regret of the best: {word}"
 
 
 def ratios(means: Floats, measure: float) -> Floats:

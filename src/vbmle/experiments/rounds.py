@@ -99,8 +99,11 @@ def look(experiment: Experiment, world: str, losses: Losses, count: int) -> list
 
 def line(found: Comparison) -> str:
     """A comparison in a few words."""
-    others = {"open": "cannot be told from", "the same": "loses the same as"}
-    words = others.get(found.outcome, f"loses {found.outcome} than")
+    words = {
+        "less": "has lower regret than",
+        "more": "has higher regret than",
+        "the same": "has about the same regret as",
+    }.get(found.outcome, "cannot be distinguished from")
     return f"{found.reference} {words} {found.rival} ({found.value:.3g} [{found.low:.3g}, {found.high:.3g}])"
 
 

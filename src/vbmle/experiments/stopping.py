@@ -14,7 +14,7 @@ intervals hold together with probability 1 - alpha, wherever the run stops, and 
 is what is reported (repeated confidence intervals, Jennison and Turnbull 1989; spending as by Lan and DeMets 1983).
 
 Each interval is Student's, corrected for skewness (Hall 1992), and guarded: its upper end is that of the sample with
-one more world, in which the rival loses as much as the worst loss either agent has had, its lower end that of the
+one more world, in which the rival's regret is as high as the highest of either agent, its lower end that of the
 sample with one in which the reference does. What is guaranteed: the error for differences of finite variance, as n
 grows. What is tested, with looks from 100 to 800 worlds: about 5% in all where at least one world in twenty causes the
 losses. Where one in thirty does it is 9% to 17%. What nothing can give without a bound on losses: protection from a
@@ -39,7 +39,7 @@ ERROR = 0.05
 """That any of the intervals of a comparison misses the truth."""
 
 SHARE = 0.1
-"""Of the larger mean loss: a shorter interval says that the agents lose about the same."""
+"""Of the larger mean regret: a shorter interval says that the agents are about equally good."""
 
 Look = Annotated[int, msgspec.Meta(ge=2)]
 
@@ -86,14 +86,14 @@ class Comparison:
     low: float
     high: float
     mean: float
-    """What the reference loses."""
+    """The mean regret of the reference."""
     rival_mean: float
     decided: int = 0
     """After how many trials it was; 0 while it is open."""
 
     @property
     def outcome(self) -> str:
-        """What is sure about the reference: it loses "less", "more", "the same" (within a tenth), or it is "open"."""
+        """The reference's regret, where significant: "less", "more", "the same" (within a tenth), or it is "open"."""
         if self.low > 0.0 or self.high < 0.0:
             return "less" if self.low > 0.0 else "more"
         short = self.high - self.low < SHARE * max(self.mean, self.rival_mean)

@@ -1,4 +1,4 @@
-"""What can be measured of every world that an experiment drew, to be set beside what agents lose there.
+"""What can be measured of every world that an experiment drew, to be set beside the regret of agents there.
 
 A row for each world label and trial, in the file of the records: `vbmle.hardness`, the least gap, and the lure of the
 first belief (`vbmle.theory.lure`). Rows that are there, and were made by the code of now, are kept.

@@ -27,10 +27,21 @@ WIDTH, HEIGHT = 380.0, 104.0
 """Of the charts, in the units of their drawings."""
 
 MODES = [
-    ("live", "Live", "the agent acts and learns"),
-    ("shadow", "Shadow", "the baseline acts, the agent learns"),
-    ("frozen", "Frozen", "the policy stays as it is"),
+    ("live", "Live", "the agent acts and learns", "Let the agent act in LOOP? It goes on learning."),
+    (
+        "shadow",
+        "Shadow",
+        "the baseline acts, the agent learns",
+        "Hand LOOP back to the baseline? The agent keeps learning but stops acting.",
+    ),
+    (
+        "frozen",
+        "Frozen",
+        "the policy stays as it is",
+        "Freeze the policy of LOOP? The agent acts and stops learning.",
+    ),
 ]
+"""What can be switched to: its name, its button, what it is, and the question before the switch."""
 
 
 class Pages:

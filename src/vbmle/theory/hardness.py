@@ -5,7 +5,7 @@
     inverse_gaps   sum over (s,a) with a gap of  1 / (V*(s) - Q*(s,a))                      (Simchowitz, Jamieson 2019)
 
 The diameter solves a shortest-path problem for each goal by policy iteration. It starts with a policy that reaches the
-goal surely, where there is one, and so do all that follow. Policies are evaluated by an elimination that never
+goal with certainty, where there is one, and so do all that follow. Policies are evaluated by an elimination that never
 subtracts (Grassmann, Taksar, Heyman 1985), so that a transition of probability 1e-12 counts for what it is.
 """
 
@@ -36,7 +36,7 @@ class Hardness:
     Attributes
     ----------
     diameter : float
-        Steps; inf where some state cannot be reached surely from another.
+        Steps; inf where some state cannot be reached with certainty from another.
     value_norm : float
         In the user's units of value.
     inverse_gaps : float
@@ -123,7 +123,7 @@ def hitting_times(moves: Floats, allowed: Bools) -> Floats:
     times = np.full((states, states), np.inf)
     policies, usable = np.zeros((states, states), dtype=np.int64), np.zeros((states, *allowed.shape), bool)
     for goal in range(states):
-        sure, policies[goal], usable[goal] = _surely(moves > 0.0, allowed, goal)
+        sure, policies[goal], usable[goal] = _certainly(moves > 0.0, allowed, goal)
         times[sure, goal] = 0.0
     count = max(1, NUMBERS_AT_ONCE // states**2)
     for first in range(0, states, count):
@@ -133,7 +133,7 @@ def hitting_times(moves: Floats, allowed: Bools) -> Floats:
     return times
 
 
-def _surely(possible: Bools, allowed: Bools, goal: int) -> tuple[Bools, Ints, Bools]:
+def _certainly(possible: Bools, allowed: Bools, goal: int) -> tuple[Bools, Ints, Bools]:
     """Where a goal can be reached with probability 1, a policy that does so, and the actions that never leave there.
 
     The largest set X such that from each of its states the goal can be reached by actions that stay in X.

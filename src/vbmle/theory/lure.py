@@ -61,7 +61,7 @@ def lure(world: World, states: int = STATES) -> Lure:
 
 
 def _first_belief(world: World, best: Plan, found: Estimate, start: int) -> tuple[float, float, float]:
-    """What the policy of an estimate loses from a state, where it is wrong, and what a step tells about it."""
+    """The regret of an estimate's policy from a state, where it is wrong, and what a step tells about it."""
     mdp, policy = world.mdp, np.asarray(found.policy)
     value = planner.evaluate(mdp, world.theta, best.policy) - planner.evaluate(mdp, world.theta, policy)
     worse = best.V - best.Q[np.arange(mdp.num_states), policy] > TIED_GAP / (1.0 - mdp.discount)
