@@ -113,7 +113,8 @@ class Boards {
         const sign = this.matters[s] ? scene.glyphs[policy[s]] : "";
         if (glyph.textContent !== sign) glyph.textContent = sign;
         const action = this.matters[s] ? `; plan: ${scene.actions[policy[s]]}` : "";
-        const name = `${scene.states[s]}${action}; worth ${short(worth[key][s])}${s === state ? "; here now" : ""}`;
+        const shown = [scene.marks[s], sign].filter(Boolean).join(" ");  // what stands on it is part of its name
+        const name = `${shown ? `${shown}: ` : ""}${scene.states[s]}${action}; worth ${short(worth[key][s])}${s === state ? "; here now" : ""}`;
         put(group, "aria-label", name);
         if (document.activeElement !== group) put(group, "tabindex", s === state ? 0 : -1);
       });
