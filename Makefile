@@ -104,6 +104,7 @@ torture: $(STAMP) core ## kills, full disks, damaged files, fuzzed solves, extre
 	$(ONE_THREAD) $(PY) tests/fuzz.py 100000
 	$(ONE_THREAD) $(PY) tests/fuzz_extremes.py 2000
 	$(ONE_THREAD) $(PY) tests/kills.py 5
+	$(ONE_THREAD) $(PY) tests/damaged_stores.py 1000
 	$(ONE_THREAD) $(PY) -m pytest -q $(SPREAD) tests/common tests/experiments/test_store.py tests/test_edges.py tests/test_supply_chain.py
 
 sbom: $(STAMP) ## what it is all made of (CycloneDX) and under which licences, into sbom/

@@ -9,11 +9,11 @@ from vbmle.terminal import one_line
 
 
 def main() -> None:
-    """Run the command line. `vbmle serve` does without what the other commands need."""
-    if sys.argv[1:2] == ["serve"]:
-        from vbmle.serve.command import main as serve
+    """Run the command line. `vbmle serve` and `vbmle check` do without what the other commands need."""
+    if sys.argv[1:2] in (["serve"], ["check"]):
+        from vbmle.serve import command
 
-        serve(sys.argv[2:])
+        {"serve": command.main, "check": command.check}[sys.argv[1]](sys.argv[2:])
         return
     with one_line():
         require("experiments")

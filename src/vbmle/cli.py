@@ -291,6 +291,15 @@ def serve(context: typer.Context) -> None:
     serving.main(context.args)
 
 
+@app.command(
+    help=serving.ABOUT_CHECKING,
+    context_settings={"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []},
+)
+def check(context: typer.Context) -> None:
+    """As that of `serve`."""
+    serving.check(context.args)
+
+
 @app.command()
 def agents() -> None:
     """List the agents, with their settings and defaults."""

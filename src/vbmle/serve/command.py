@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
+from vbmle.common import extras
 from vbmle.common.validation import InputError
-from vbmle.terminal import one_line, say
+from vbmle.terminal import FAILED, one_line, say
 
 ABOUT = "Serve decisions over HTTP, durably; the page at its address says what to do next."
 
@@ -35,6 +37,52 @@ def _parser() -> argparse.ArgumentParser:
         "--token-file", metavar="F", type=Path, help="A file with the token that every request must bring."
     )
     return parser
+
+
+ABOUT_CHECKING = (
+    "Say whether the events of a server's folder are as they were written, and mend what can be mended."
+)
+
+
+def _parser_of_checks() -> argparse.ArgumentParser:
+    parser = _Parser("vbmle check", description=ABOUT_CHECKING)
+    parser.add_argument("folder", metavar="FOLDER", type=Path, help="The folder of a server.")
+    parser.add_argument(
+        "--mend", action="store_true", help="Mend it, if there is one way to; the original is kept beside it."
+    )
+    return parser
+
+
+def check(arguments: Sequence[str]) -> None:
+    """Say what is wrong with the database of a folder; ends with 1 where something is, and was not mended."""
+    with one_line():
+        given = _parser_of_checks().parse_args(arguments)
+        extras.require("serve")
+        from vbmle.serve.check import examine
+        from vbmle.serve.mending import mend
+
+        database, kept = given.folder / "events.db", None
+        if not database.is_file():
+            raise InputError(f"there is no {database}; give the folder of a server")
+        store, kept = mend(given.folder) if given.mend else (examine(database), None)
+        events = sum(len(rows) for rows in store.loops.values())
+        for finding in store.findings:
+            print(
+                finding.what
+                + ("" if finding.mended else " (it stays so)" if finding.odd else " (cannot be mended)")
+            )
+        if store.sound:
+            print(
+                f"{database} is sound: {events} events of {len(store.loops)} loops, {len(store.models)} models"
+            )
+        elif kept is not None:
+            print(f"{database} is mended, with {events} events; as it was, it is in {kept}")
+        elif store.mendable:
+            print(f"all of it can be mended, and the original is kept: vbmle check {given.folder} --mend")
+        else:
+            print(f"{database} stays as it is; restore your last backup of the folder")
+        if not store.sound and kept is None:
+            sys.exit(FAILED)
 
 
 def main(arguments: Sequence[str]) -> None:

@@ -55,16 +55,19 @@ class Folder:
         self.database = self.path / "events.db"
         try:
             self.snapshots.mkdir(parents=True, exist_ok=True)
-            self._lock = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, PRIVATE)
-            self._keep_private()
+            self._lock = hold(self.path)
+            self._open()
         except OSError as error:
             if error.filename == str(self.database):
                 raise not_writable(self.database, str(error.strerror)) from error
             raise InputError(
                 f"cannot write in {self.path} ({error.strerror}); it needs a folder of its own"
             ) from error
+
+    def _open(self) -> None:
         try:
-            self._take_lock()
+            passing("folder locked")
+            self._keep_private()
             self._prepare()
         except BaseException:
             os.close(self._lock)
@@ -72,27 +75,14 @@ class Folder:
 
     def _keep_private(self) -> None:
         """Take from everybody else what they may do with the folder and with what is in it, also after a restore."""
-        os.close(
-            os.open(self.database, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, PRIVATE)
-        )  # SQLite would ask the umask
+        # SQLite would ask the umask.
+        os.close(os.open(self.database, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, PRIVATE))
         files = (self.path / "lock", *self.path.glob("events.db*"), *self.snapshots.glob("*.npz"))
         for path in (self.path, self.snapshots, *files):
             with suppress(PermissionError):  # it belongs to somebody else, who has let this process in
                 mode = path.stat().st_mode & 0o777
                 if mode & 0o077:
                     path.chmod(mode & 0o700)
-
-    def _take_lock(self) -> None:
-        try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            holder = os.pread(self._lock, 32, 0).decode(errors="replace").strip() or "unknown"
-            raise InputError(
-                f"{self.path} is in use by another server (process {holder}); stop it, or choose another folder"
-            ) from None
-        os.ftruncate(self._lock, 0)
-        os.pwrite(self._lock, f"{os.getpid()}\n".encode(), 0)
-        passing("folder locked")
 
     def _prepare(self) -> None:
         """The database as this version of vbmle wants it: made, checked, or refused."""
@@ -154,6 +144,25 @@ class Folder:
     def close(self) -> None:
         """Give the lock back."""
         os.close(self._lock)
+
+
+def hold(path: Path) -> int:
+    """The lock of a folder, as an open file: it is given back when that is closed, or the process ends."""
+    lock = os.open(path / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, PRIVATE)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        os.ftruncate(lock, 0)
+        os.pwrite(lock, f"{os.getpid()}\n".encode(), 0)
+    except BlockingIOError:
+        holder = os.pread(lock, 32, 0).decode(errors="replace").strip() or "unknown"
+        os.close(lock)
+        raise InputError(
+            f"{path} is in use by another server (process {holder}); stop it, or choose another folder"
+        ) from None
+    except BaseException:
+        os.close(lock)
+        raise
+    return lock
 
 
 def unreadable(database: Path, error: Exception) -> InputError:
