@@ -175,7 +175,7 @@ def test_the_report_is_remade_from_records_alone(call, tmp_path: Path, monkeypat
     for ending in ("png", "pdf", "csv", "tex"):
         assert {Path(f"figures/paper-regret.{ending}"), Path(f"tables/paper-regret.{ending}")} <= made
     assert {Path("tables/paper-regret.csv"), Path("tables/paper-pairs.csv"), Path("report.html")} <= made
-    (claim, *_) = csv.DictReader((tmp_path / "tables" / "claim-time.csv").read_text().splitlines())
+    (claim, *_) = csv.DictReader((tmp_path / "tables" / "table-1.csv").read_text().splitlines())
     assert (claim["world"], claim["vbmle_printed"]) == ("(3,2)", "0.793"), "the paper's seconds per step"
     before = {path: (tmp_path / path).read_bytes() for path in made if path.suffix != ".json"}
     for path in before:

@@ -103,6 +103,36 @@ def test_exploring_is_counted_as_the_records_have_it(seed: int):
             assert not gain.costs
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_no_ratio_is_told_where_the_best_has_next_to_no_regret(seed: int):
+    """In two of four worlds one agent has none; its rivals have a few times the floor there, or far more."""
+    rng = np.random.default_rng(seed)
+    found: Losses = {}
+    for number in range(4):
+        for agent, mean in (("ours", 1.0), ("plain", 1.5), ("other", 300.0), ("chance", 100.0)):
+            none = number < 2 and agent == "ours"
+            found[f"w{number}", agent] = [
+                0.0 if none else float(mean * rng.uniform(0.9, 1.1)) for _ in range(10)
+            ]
+    worlds = worlds_of(found, reference="ours", roles=ROLES)
+    picture = who_wins.build([sections.build([runs.arranged(made_up(found, roles=ROLES))], Text("t"), "t")])
+    assert picture is not None
+    assert picture.own
+    cells = {(line.agent, cell.world): cell for line in picture.lines for cell in line.cells if cell}
+    for label in ("w0", "w1"):
+        mean = math.fsum(x for x in found[label, "plain"] if x is not None) / 10
+        assert cells["plain", label].shown == f"({mean:.1f})"
+        assert cells["other", label].shown == ">100"
+        assert "times the best" not in cells["plain", label].told
+        assert not cells["ours", label].shown.startswith("(")
+    said = summary.stands(worlds, "plain")
+    assert re.fullmatch(
+        r"within 1\.\d times the best in 2 of 4 worlds, and behind one with next to no regret in 2", said
+    )
+    assert summary.stands(worlds[:2], "plain") == "behind a best agent with next to no regret in all 2 worlds"
+    assert re.search(r"at least 100 times the best in [24]$", summary.stands(worlds, "other"))
+
+
 def losses(**by_agent: list[float | None]) -> Losses:
     """Of one world."""
     return {("w", agent): lost for agent, lost in by_agent.items()}

@@ -76,7 +76,7 @@ def test_worlds_can_be_left_out_everywhere(page: Page):
     assert page.evaluate(points) == before - 1
     assert page.locator("[data-world='gap 0.3']:visible").count() == 0
     assert page.locator("#gaps .axes[data-world='gap 0.1']:visible").count() == 2
-    assert page.locator("#who [data-world='gap 0.1']:visible").count() == 2 + len(AGENTS)
+    assert page.locator("#who [data-world='gap 0.1']:visible").count() == 4 + len(AGENTS)
     assert page.evaluate(place) == pytest.approx(1.0)  # VBMLE loses less in each of the worlds that are left
     page.locator("#filter [data-none=world]").click()
     assert page.locator("[data-world]:visible").count() == 0
@@ -180,3 +180,27 @@ def test_keys_zoom_move_and_reset(page: Page):
     assert moved[0] > zoomed[0]
     page.keyboard.press("0")
     assert page.evaluate(range_of) == pytest.approx(before)
+
+
+def test_what_is_chosen_is_said_and_what_has_nothing_left_says_so(page: Page):
+    unfold(page)
+    note, answer = page.locator("#partial"), page.locator(".answer").first
+    before = "e => getComputedStyle(e, '::before').content"
+    assert note.is_hidden()
+    assert answer.evaluate(before) == "none"
+    page.locator("#filter input[value='gap 0.3']").uncheck()
+    assert note.inner_text().startswith(f"{len(AGENTS)} of {len(AGENTS)} agents and 3 of 4 worlds are shown.")
+    assert "All agents and worlds" in answer.evaluate(before)
+    for gap in GAPS:
+        page.locator(f"#filter input[value='gap {gap}']").uncheck()
+    assert page.locator("#gaps .listing .empty").count() == 2  # the third is about all worlds together
+    assert page.locator("#gaps .listing .wide:visible").count() == 1
+    assert page.locator("#truth .empty").count() == 0
+    page.locator("#filter [data-none=agent]").click()
+    assert note.inner_text().startswith("No agents are chosen, so there is nothing to show.")
+    assert page.locator("#truth > .shown .empty").is_visible()
+    for name in ("agent", "world"):
+        page.locator(f"#filter [data-all={name}]").click()
+    assert note.is_hidden()
+    assert page.locator(".empty").count() == 0
+    assert answer.evaluate(before) == "none"

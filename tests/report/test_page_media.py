@@ -5,10 +5,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from browsing import CURVES, LAPTOP, PHONE, Opened, fill, unfold
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, Page
 
 from vbmle.paper import suite as paper
 from vbmle.report import write
+from vbmle.report.sections import CHAPTERS
 
 pytest_plugins = ["page_fixtures"]
 
@@ -52,6 +53,13 @@ def test_text_and_figures_are_readable_in_light_and_dark(wide: Opened, scheme: s
             )
             ink, fill = sorted(luminance(color) for color in colors)
             assert (fill + 0.05) / (ink + 0.05) >= 4.5, level
+        shades = [
+            luminance(
+                page.evaluate(f"getComputedStyle(document.querySelector('.chip.l{level}')).backgroundColor")
+            )
+            for level in (0, 4)
+        ]
+        assert (max(shades) + 0.05) / (min(shades) + 0.05) >= 3.0  # the best and the worst, in grey
     finally:
         page.emulate_media(color_scheme="light")
 
@@ -98,6 +106,12 @@ def test_all_that_the_paper_shows_fits_on_a_short_page(browser: Browser, tmp_pat
     assert opened.page.evaluate("document.documentElement.scrollHeight") < 6000
     assert opened.page.locator("article.card").count() > 8
     assert opened.page.locator("h1").inner_text() == "The paper's experiments, run again"
+    assert opened.page.locator("section.chapter > h2").all_inner_texts() == [*CHAPTERS.values()]
+    assert holes(opened.page) == []
+    order = "all => all.map(e => e.getBoundingClientRect().top + window.scrollY)"
+    places = [link.get_attribute("href") for link in opened.page.locator("nav a").all()]
+    tops = [opened.page.locator(str(place)).evaluate_all(order)[0] for place in places]
+    assert tops == sorted(tops)
     box = opened.page.locator("#who .matrix").bounding_box()
     assert box
     assert box["y"] + box["height"] <= LAPTOP[1]
@@ -106,6 +120,23 @@ def test_all_that_the_paper_shows_fits_on_a_short_page(browser: Browser, tmp_pat
     phone = Opened(browser, page_file, viewport={"width": PHONE[0], "height": PHONE[1]})
     assert phone.page.evaluate("document.documentElement.scrollHeight") < 6000
     phone.page.close()
+
+
+def holes(page: Page) -> list[str]:
+    """Rows of cards that do not fill the width, or whose cards end at different heights."""
+    return page.evaluate(
+        """() => [...document.querySelectorAll('.cards')].flatMap(grid => {
+          const whole = grid.getBoundingClientRect(), rows = new Map();
+          [...grid.children].forEach(card => {
+            const box = card.getBoundingClientRect(), row = rows.get(Math.round(box.top)) || [];
+            rows.set(Math.round(box.top), [...row, { box: box, id: card.id }]);
+          });
+          return [...rows.values()].filter(row =>
+            Math.max(...row.map(one => one.box.right)) < whole.right - 2
+            || new Set(row.map(one => Math.round(one.box.bottom))).size > 1
+          ).map(row => row.map(one => one.id).join(' '));
+        })"""
+    )
 
 
 def test_a_phone_folds_figures_away_and_shows_them_on_demand(browser: Browser, report: Path):

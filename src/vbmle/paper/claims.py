@@ -31,7 +31,7 @@ from vbmle.plot.panels import Panel, Series
 from vbmle.report import runs, significance, tables
 from vbmle.report.charts import REGRET, Chart, row
 from vbmle.report.runs import Part, WorldRuns
-from vbmle.report.sections import Card, Run
+from vbmle.report.sections import Card, Number, Run
 from vbmle.report.significance import Difference
 from vbmle.report.tables import Row, Table, column, text
 from vbmle.report.words import count, join
@@ -49,6 +49,11 @@ ORDER = 10.0
 
 THEOREM_T, THEOREM_D = 0.5, 1.0
 """Exponents of T and d in the theorem."""
+
+FILES = {"claim-time": "table-1", "claim-spread": "table-spread"}
+"""What the tables are called that the paper prints, by the card they are on."""
+
+TIMES = "\N{MULTIPLICATION SIGN}"
 
 FAR = 30.0
 """Ratios get a logarithmic axis where the largest is this many times the smallest."""
@@ -71,7 +76,17 @@ class Verdict:
     axis: str
     mark: float
     """What an estimate is compared with."""
+    number: Number | None = None
+    """The estimate as the card shows it."""
     note: str = ""
+
+
+def _number(found: Sequence[tuple[str, Interval]], about: str, unit: str = "") -> Number | None:
+    """The first estimate that has an interval, with its world."""
+    for world, estimate in found:
+        if estimate.known:
+            return Number(f"{text(estimate.value)}{unit}", f"{about} {world}", tables.ends(estimate))
+    return None
 
 
 # The rows of their tables
@@ -185,7 +200,7 @@ def _regret(part: Part) -> Verdict | None:
     told = _at([(world, gap.found, gap.trials) for world, gap in against.items()])
     return Verdict(
         "regret",
-        "Regret against UCLK",
+        "VBMLE has lower regret than UCLK",
         _outcome(
             [gap.outcome == "worse" for gap in claimed],
             [gap.outcome == "better" for gap in claimed],
@@ -196,13 +211,12 @@ def _regret(part: Part) -> Verdict | None:
         "units of reward",
         sum(gap.trials for gap in against.values()),
         rows,
-        [
-            row(gap.agent, f"{world}, {gap.agent}", gap.found, world)
-            for world, gap in found
-            if gap.found.known
-        ],
-        "the rival's regret minus VBMLE's",
+        [row(UCLK, world, gap.found, world) for world, gap in against.items() if gap.found.known],
+        "UCLK's mean regret minus VBMLE's",
         0.0,
+        _number(
+            [(world, gap.found) for world, gap in against.items()], "UCLK's mean regret minus VBMLE's at"
+        ),
         "Right of 0 VBMLE is better.",
     )
 
@@ -221,7 +235,7 @@ def _spread(worlds: Sequence[WorldRuns]) -> Verdict | None:
     claimed = [one.ratio for one in rows if one.world in CLAIMED]
     return Verdict(
         "spread",
-        "Spread against UCLK",
+        "VBMLE's regret varies ten times less than UCLK's",
         _outcome(
             [r.low >= ORDER for r in claimed],
             [r.high < ORDER for r in claimed],
@@ -235,6 +249,7 @@ def _spread(worlds: Sequence[WorldRuns]) -> Verdict | None:
         [row("", one.world, one.ratio, one.world) for one in rows if one.ratio.known],
         "UCLK's standard deviation over VBMLE's",
         1.0,
+        _number([(one.world, one.ratio) for one in rows], "UCLK's standard deviation over VBMLE's at", TIMES),
     )
 
 
@@ -270,7 +285,7 @@ def _time(worlds: Sequence[WorldRuns]) -> Verdict | None:
         return None
     return Verdict(
         "time",
-        "Time per step",
+        "A step of VBMLE takes less time than one of UCLK",
         _outcome(
             [one.ratio.low > 1.0 for one in rows],
             [one.ratio.high < 1.0 for one in rows],
@@ -285,6 +300,7 @@ def _time(worlds: Sequence[WorldRuns]) -> Verdict | None:
         [row("", one.world, one.ratio, one.world) for one in rows if one.ratio.known],
         "UCLK's seconds per step over VBMLE's, geometric mean",
         1.0,
+        _number([(one.world, one.ratio) for one in rows], "UCLK's seconds per step over VBMLE's at", TIMES),
     )
 
 
@@ -311,7 +327,7 @@ def _distance(worlds: Sequence[WorldRuns]) -> Verdict | None:
             DistanceRow(
                 world.label, name, len(shared), significance.times(agents[UCLK].last(key, shared), ours)
             )
-            for name, key in (("nearest theta(s,a)", "distance"), ("mean over (s,a)", "distance_mean"))
+            for name, key in (("nearest θ(s,a)", "distance"), ("mean over (s,a)", "distance_mean"))
             if key in agents[UCLK].columns
         ]
         nearest, mean = rows[0].ratio, rows[-1].ratio
@@ -320,10 +336,10 @@ def _distance(worlds: Sequence[WorldRuns]) -> Verdict | None:
         few = "; too few to compare" if not nearest.known else ""
         return Verdict(
             "distance",
-            "Distance of theta from the truth",
+            "VBMLE's estimate is nearer the truth than UCLK's",
             _outcome([nearest.low > 1.0], [nearest.high < 1.0], len(shared)),
-            f"After {world.horizon} steps at {world.label} the squared distance from theta* of UCLK's nearest "
-            f"theta(s,a) is {text(nearest)} times that of VBMLE's theta, and the mean over (s,a) {text(mean)} times "
+            f"After {world.horizon} steps at {world.label} the squared distance from θ* of UCLK's nearest "
+            f"θ(s,a) is {text(nearest)} times that of VBMLE's θ, and the mean over (s,a) {text(mean)} times "
             f"(geometric means over {count(len(shared), 'world')}{few}).",
             nearest,
             "ratio of squared distances",
@@ -332,6 +348,7 @@ def _distance(worlds: Sequence[WorldRuns]) -> Verdict | None:
             [row(UCLK, f"{one.world}, {one.which}", one.ratio, one.world) for one in rows if one.ratio.known],
             "UCLK's squared distance over VBMLE's",
             1.0,
+            _number([(world.label, nearest)], "UCLK's squared distance over VBMLE's at", TIMES),
         )
     return None
 
@@ -363,7 +380,7 @@ def _growth(worlds: Sequence[WorldRuns], dimensions: Sequence[WorldRuns]) -> Ver
     ]
     return Verdict(
         "growth",
-        "Growth with T and d",
+        "Regret grows no faster than d √T",
         _outcome(within, [], min(one.worlds for one in rows)),
         f"{sentence}.",
         last[0].exponent,
@@ -376,6 +393,9 @@ def _growth(worlds: Sequence[WorldRuns], dimensions: Sequence[WorldRuns]) -> Ver
         ],
         "exponent",
         THEOREM_T,
+        _number(
+            [(one.world, one.exponent) for one in last], "exponent of T, which the theorem has as 0.5, on the"
+        ),
         "In T: over its last tenfold. Dotted: 1/2, the theorem's exponent of T; that of d is 1.",
     )
 
@@ -421,9 +441,16 @@ def card(verdict: Verdict) -> Card:
     if verdict.claim in ("regret", "spread", "growth"):
         caption += f" {REGRET}"
     key = f"claim-{verdict.claim}"
-    listed = [Table(key, title, "", caption, verdict.rows)] if verdict.rows else []
+    listed = [Table(FILES.get(key, key), title, "", caption, verdict.rows)] if verdict.rows else []
     return Card(
-        key, verdict.title, verdict.sentence, _forest(verdict), tables=listed, outcome=verdict.outcome
+        key,
+        verdict.title,
+        verdict.sentence,
+        _forest(verdict),
+        tables=listed,
+        outcome=verdict.outcome,
+        number=verdict.number,
+        chapter="claims",
     )
 
 

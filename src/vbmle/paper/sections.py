@@ -3,7 +3,9 @@ decides."""
 
 from __future__ import annotations
 
-from vbmle.paper import choices, claims, deciding, spreads
+from dataclasses import replace
+
+from vbmle.paper import choices, claims, deciding, items, spreads
 from vbmle.report.sections import Card, Run, Sections, Text
 
 TEXTS: dict[str, Text] = {
@@ -27,12 +29,14 @@ TEXTS: dict[str, Text] = {
     "distance": Text(
         "Distance to the truth",
         "Do the estimates find the truth?",
-        "Figure 2a: the squared distance of theta_t from theta*; UCLK has a theta for every (s, a), of which the "
+        "Figure 2a: the squared distance of θ_t from θ*; UCLK has a θ for every (s,a), of which the "
         "nearest and the mean are drawn. Figure 2b: the error of the maximum-likelihood estimate in the norm of A_t, "
         "with the bound of the paper's Lemma. What is not identified by the policy in force does not come nearer, and "
         "need not.",
         cards=("distance", "mle_error"),
         first=False,
+        into="claim-distance",
+        files={"distance": "figure-2a", "mle_error": "figure-2b"},
     ),
     "growth": Text(
         "Growth with T and d",
@@ -42,12 +46,14 @@ TEXTS: dict[str, Text] = {
         cards=("parameter",),
         parameter="dimension",
         first=False,
+        into="claim-growth",
     ),
     "choices": Text(
         "What the paper leaves open",
         "Does it matter what the paper leaves open?",
         cards=("regret",),
         first=False,
+        chapter="matters",
     ),
     "dimension": Text(
         "The dimension d",
@@ -72,14 +78,16 @@ TEXTS: dict[str, Text] = {
         "The paper does not say what reward it used. Uniform: every (s, a) is worth something. Sparse: few are.",
         cards=("regret",),
         first=False,
+        chapter="matters",
     ),
     "accuracy": Text(
         "The maximiser",
         "How well must the maximum be found?",
         "The theory assumes the global maximum of an objective that is not concave. One start: a climb from the last "
-        "theta alone. Three: also from the most likely theta and from the middle. All basins: the default.",
+        "θ alone. Three: also from the most likely θ and from the middle. All basins: the default.",
         cards=("regret",),
         first=False,
+        chapter="matters",
     ),
     "cost": Text(
         "The cost of a step",
@@ -92,12 +100,14 @@ TEXTS: dict[str, Text] = {
 
 
 def cards(run: Run) -> list[Card]:
-    """The claims, what makes a world hard, and the choices that the paper leaves open; DIR/verdicts.json has
-    the first two."""
+    """Where the paper's items are, the claims, what makes a world hard, and the choices that the paper leaves open;
+    DIR/verdicts.json has the claims and what makes a world hard."""
     told, decides = claims.verdicts(run), deciding.card(run)
     if told:
         claims.write(run.folder, told, decides.answer if decides else "")
-    found = [*(claims.card(verdict) for verdict in told), decides, spreads.card(run.worlds(choices.NAME))]
+    shown = [claims.card(verdict) for verdict in told]
+    shown = [replace(card, more=items.curves(run)) if card.key == "claim-regret" else card for card in shown]
+    found = [items.card(run, shown), *shown, decides, spreads.card(run.worlds(choices.NAME))]
     return [card for card in found if card]
 
 

@@ -24,7 +24,7 @@ SIGNS = {
 SYMBOL = re.compile(
     r"(?P<root>√)(?P<under>[A-Za-z])\b"
     r"|(?P<base>[θβτδ]|\b[pA](?=_)|\b[dTtSA](?=\^)|(?<=\bstep )t\b|(?<=\bat )[tT]\b|(?<=\bstates )S\b"
-    r"|(?<=\bactions )A\b|(?<=\bdimension )d\b|(?<=\bat )d\b|\b[SAdt](?= = \d))"
+    r"|(?<=\bactions )A\b|(?<=\bdimension )d\b|(?<=\bat )d\b|\bd(?= √)|\b[SAdt](?= = \d))"
     r"(?P<star>\*)?(?:_(?P<sub>min|MLE|[a-z]))?"
     r"(?:\^(?P<power>-?\d+(?:\.\d+)?|b\b)|(?P<square>²))?"
     r"|(?P<sign>[≤≥·±\u00d7∞√]|(?<= )~(?= ))|(?P<two>²)"

@@ -25,11 +25,11 @@ LEVELS = (1.05, 1.5, 3.0, 10.0)
 """Where the colours of the picture of who wins change: mean regret over the best agent's."""
 
 LEVEL_COLORS = (
-    *(("#08519c", "#ffffff"), ("#8cc0e3", "#000000"), ("#e4e7ea", "#000000"), ("#fdbe85", "#000000")),
-    ("#e0702a", "#000000"),
+    *(("#08519c", "#ffffff"), ("#8cc0e3", "#000000"), ("#e4e7ea", "#000000"), ("#fdc998", "#000000")),
+    ("#f08c3e", "#000000"),
 )
 """Ground and ink of each level, best first: blue to orange, which the colour-blind can tell apart; in grey the best is
-darkest."""
+much darker than the worst."""
 
 PRINT: Any = {
     "pdf.fonttype": 42,

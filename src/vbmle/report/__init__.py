@@ -76,6 +76,7 @@ def _write(run: Run, added: Sequence[Sections], drawing: Drawing | None) -> Path
     """Everything but the pictures, which are drawn meanwhile."""
     from vbmle.plot import styles
     from vbmle.report import exploring, exports, page, tables, who_wins
+    from vbmle.report.sections import folded_into
 
     agents = {
         label: choice.name
@@ -85,15 +86,19 @@ def _write(run: Run, added: Sequence[Sections], drawing: Drawing | None) -> Path
     looks = styles.assign(agents, agents)
     sections = _sections(run, looks, drawing)
     worlds = [world for _, world in who_wins.worlds_of(sections)]
-    asked = [card for one in added for card in one.cards(run)]
+    own = [card for one in added for card in one.cards(run)]
+    held = {made.text.into: made for made in sections if made.text.into in {card.key for card in own}}
+    asked = [folded_into(card, held[card.key]) if card.key in held else card for card in own]
     asked += [card] if (card := exploring.card(worlds)) else []
     charts = [
-        chart for chart in (who_wins.chart(sections), *(c for card in asked for c in card.charts)) if chart
+        chart for chart in (who_wins.chart(sections), *(c for card in own for c in card.charts)) if chart
     ]
-    exports.write(charts, [table for card in asked for table in card.tables], run.folder, looks, drawing)
+    charts += asked[-1].charts if asked[len(own) :] else []
+    exports.write(charts, [table for card in own for table in card.tables], run.folder, looks, drawing)
     for made in sections:
         tables.show(tables.regret(made.worlds), f"{made.text.title}: regret")
-    return page.write(sections, looks, run.folder / PAGE, asked, drawing is not None)
+    cards = [*asked, *(card for made in sections if made not in held.values() for card in made.cards)]
+    return page.write(sections, looks, run.folder / PAGE, cards, drawing is not None)
 
 
 def _sections(run: Run, looks: Styles, drawing: Drawing | None) -> list[Section]:

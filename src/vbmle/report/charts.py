@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from vbmle.report import runs as arranged
 from vbmle.report import significance
 from vbmle.report.runs import Runs, Sweep, WorldRuns
 from vbmle.report.tables import text
-from vbmle.report.words import count, listed
+from vbmle.report.words import count, listed, several
 from vbmle.theory import bounds
 
 POINTS = 120
@@ -115,14 +115,17 @@ def sizes(worlds: Sequence[WorldRuns]) -> str:
 
 
 def _trials(world: WorldRuns) -> str:
-    return f"{world.planned} trial{'s' if world.planned > 1 else ''} of {world.horizon} steps"
+    """As many as there are: some agents may have fewer."""
+    numbers = [len(runs.trials) for runs in world.agents.values()]
+    return f"{several(numbers)} trial{'s' if max(numbers) > 1 else ''} of {world.horizon} steps"
 
 
 def regret(worlds: Sequence[WorldRuns], name: str, agents: Sequence[str] = ()) -> Chart | None:
     """The mean with its band, and the median where few agents are shown: a few trials make the mean."""
     panels = []
-    for world in worlds:
-        shown = chosen(world, agents)
+    of_these = [replace(world, agents=chosen(world, agents)) for world in worlds]
+    for world in of_these:
+        shown = world.agents
         lines = [curve(agent, named(agent, runs, world), runs) for agent, runs in shown.items()]
         if len(lines) > 1 or (lines and not agents):
             panels.append(
@@ -139,7 +142,7 @@ def regret(worlds: Sequence[WorldRuns], name: str, agents: Sequence[str] = ()) -
     if not panels:
         return None
     few = len(panels[0].series) <= CROWD
-    note = f"{sizes(worlds)}."
+    note = f"{sizes([world for world in of_these if world.agents])}."
     caption = f"Cumulative regret step by step. {BANDS}{MEDIANS if few else ''} {REGRET} {note}"
     return Chart(stem(name, "regret"), "regret", "Regret step by step", note, caption, panels)
 
@@ -412,7 +415,7 @@ def cost(worlds: Sequence[WorldRuns], name: str) -> Chart | None:
         order = np.argsort(numbers, kind="stable")
         lines = _cost_lines([worlds[n] for n in order], [numbers[n] for n in order])
         panels = [_cost_panel("size of the features, S·A·S·d", lines)]
-    note = "Both axes are logarithmic; timings are of this machine and of whatever else it was doing."
+    note = "Both axes are logarithmic. Measured on this machine, which may have been busy."
     caption = f"Seconds per step of each agent, mean over the trials with its 95% interval. {note}"
     return Chart(stem(name, "cost"), "cost", "Seconds per step against size", note, caption, panels)
 

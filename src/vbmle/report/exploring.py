@@ -22,7 +22,7 @@ from vbmle.report.charts import REGRET, Chart, row
 from vbmle.report.runs import WorldRuns
 from vbmle.report.sections import Card
 from vbmle.report.significance import Difference
-from vbmle.report.words import count, join, named, some
+from vbmle.report.words import count, join, listed, named, some
 
 WORTH = 0.1
 """A gain is worth having from this share of the regret without it."""
@@ -78,7 +78,8 @@ def sentence(found: Sequence[Gain]) -> str:
         return ""
     pays, costs = [gain for gain in known if gain.pays], [gain for gain in known if gain.costs]
     needless = [gain for gain in known if gain.needless and not gain.costs]
-    what = "world" if len({gain.found.agent for gain in known}) == 1 else "comparison"
+    where = [(gain.experiment, gain.world) for gain in known]
+    what = "world" if len(set(where)) == len(where) else "comparison"
     groups = (("pays", pays), ("costs more than it gains", costs), (f"gains at most {WORTH:.0%}", needless))
     parts = [f"{verb} in {len(some_of)}" for verb, some_of in groups if some_of]
     told = f"Of {count(len(known), what)}, exploring {join(parts)}" if parts else ""
@@ -109,18 +110,20 @@ def card(worlds: Sequence[WorldRuns]) -> Card | None:
     found = gains(worlds)
     if not found:
         return None
-    labels = [gain.world for gain in found]
     several = len({gain.found.agent for gain in found}) > 1
+    beside = list(dict.fromkeys(gain.found.against for gain in found))
+    places = {gain.world: {one.experiment for one in found if one.world == gain.world} for gain in found}
     rows = []
     for gain in found:
-        name = gain.world if labels.count(gain.world) == 1 else f"{gain.world}, {gain.experiment}"
+        name = gain.world if len(places[gain.world]) == 1 else f"{gain.world}, {gain.experiment}"
+        name += f", against {gain.found.against}" if len(beside) > 1 else ""
         shown = Interval(
             *(float(np.clip(end, -1.0, 1.0)) for end in (gain.share.value, gain.share.low, gain.share.high))
         )
         rows.append(
             row(gain.found.agent, f"{gain.found.agent}, {name}" if several else name, shown, gain.world)
         )
-    greedy = found[0].found.against
+    greedy = named(beside[0]) if len(beside) == 1 else "an agent that does not explore"
     panel = Panel(
         "forest",
         "",
@@ -135,9 +138,8 @@ def card(worlds: Sequence[WorldRuns]) -> Card | None:
     )
     who = "agents that explore" if several else named(found[0].found.agent)
     caption = (
-        f"Regret of {who} minus that of {greedy}, which does not explore, as a share of the "
-        "latter, with 95% intervals of "
-        f"paired differences. {note} {REGRET}"
+        f"Regret of {who} minus that of {listed(beside)}, which {'does' if len(beside) == 1 else 'do'} not explore, as "
+        f"a share of the latter, with 95% intervals of paired differences. {note} {REGRET}"
     )
     chart = Chart("exploration", "exploration", "Whether exploring pays", note, caption, [panel])
     told = details(found) or ("The trials cannot tell in any world." if sentence(found) else TOO_FEW)

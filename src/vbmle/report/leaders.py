@@ -30,7 +30,7 @@ class Place:
     ratio: float
     """Its mean regret over the leader's, where no regret counts as less than FLOOR times the world's scale."""
     below_floor: bool
-    """Whether the leader's regret is less than that, so that the ratio is one to the floor."""
+    """Whether the leader's regret is less than that, so that the ratio is a bound: one to the floor."""
     behind: Difference | None
     """Its regret minus the leader's in the same trials; None for the leader itself."""
 

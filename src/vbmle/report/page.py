@@ -19,12 +19,13 @@ from vbmle.common.statistics import FEWEST, Interval
 from vbmle.common.validation import Floats
 from vbmle.experiments.behind import FLOOR
 from vbmle.experiments.spec import Trial
+from vbmle.plot.mathematics import for_page
 from vbmle.plot.panels import Panel, Series
 from vbmle.plot.styles import LEVELS, Style
 from vbmle.report import latex, summary, tables, who_wins
 from vbmle.report.charts import POINTS, Chart, thin
 from vbmle.report.runs import Part
-from vbmle.report.sections import Card, Section
+from vbmle.report.sections import CHAPTERS, Card, Section
 from vbmle.report.swatches import swatches
 from vbmle.report.tables import Column, Row, Table, Value
 from vbmle.report.words import count
@@ -38,6 +39,9 @@ LARGEST = 4_000_000
 FORMATS = (("pdf", "PDF"), ("png", "PNG"), ("csv", "CSV"), ("tex", "LaTeX"))
 """Endings of the files beside the page, and what they are called."""
 
+MARKS = {"holds": "✓", "does not hold": "✗", "undecided": "?"}
+"""Of the outcome of a claim."""
+
 BROAD = 3
 """Panels from which on a card takes the whole width."""
 
@@ -49,11 +53,10 @@ def write(
     sections: Sequence[Section],
     styles: Mapping[str, Style],
     path: Path,
-    first: Sequence[Card] = (),
+    cards: Sequence[Card],
     pictures: bool = True,
 ) -> Path:
-    """Write the page: `first` are the cards before those of the sections; with `pictures` it links to PDF and PNG."""
-    cards = [*first, *(card for section in sections for card in section.cards)]
+    """Write the page with its cards, by chapter; with `pictures` it links to PDF and PNG."""
     drawn = [chart for card in cards for chart in card.charts]
     told = _told(sections, cards, styles)
     told["numbers"] = {chart.stem: number for number, chart in enumerate(drawn)}
@@ -83,7 +86,7 @@ def _told(sections: Sequence[Section], cards: Sequence[Card], styles: Mapping[st
         "levels": _levels(),
         "floor": f"{FLOOR:.1%}",
         "files": "who-wins",
-        "cards": cards,
+        "chapters": _chapters(cards),
         "agents": list(styles),
         "worlds": list(dict.fromkeys(world.label for world in every)),
         "runs": [_ran(part) for section in sections for part in section.parts],
@@ -123,7 +126,8 @@ def _environment(formats: Sequence[tuple[str, str]]) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.globals.update(legend=_legend, shown=_view, wide=_wide, about=_about, formats=formats)
+    made.filters["maths"] = lambda text: _safe(for_page(text))
+    made.globals.update(legend=_legend, shown=_view, about=_about, formats=formats, marks=MARKS)
     made.globals.update(rows=who_wins.ROWS, fewest=FEWEST)
     return made
 
@@ -144,7 +148,29 @@ def _legend(chart: Chart) -> list[Series]:
     return list(names.values())
 
 
+def _chapters(cards: Sequence[Card]) -> list[tuple[str, str, list[tuple[Card, bool]]]]:
+    """Key, name and cards of each chapter; a card takes the whole width where it asks for that, or has no neighbour."""
+    found = []
+    for key, name in CHAPTERS.items():
+        here = [card for card in cards if card.chapter == key]
+        placed: list[tuple[Card, bool]] = []
+        waiting = False  # whether the last card has room beside it
+        for card in here:
+            broad = _wide(card)
+            if broad and waiting:
+                placed[-1] = (placed[-1][0], True)
+            waiting = not broad and not waiting
+            placed.append((card, broad))
+        if waiting:
+            placed[-1] = (placed[-1][0], True)
+        if placed:
+            found.append((f"chapter-{key}", name, placed))
+    return found
+
+
 def _wide(card: Card) -> bool:
+    if card.items:
+        return True
     panels = card.chart.panels if card.chart else ()
     return len(panels) >= BROAD or any(len(p.series) > TALL for p in panels if p.form in ("strip", "forest"))
 
@@ -307,7 +333,12 @@ def _panel_data(kind: str, panel: Panel, points: int) -> dict[str, Any]:
         entry |= {"worlds": list(line.worlds)} if line.worlds else {}
         series.append(entry | ({"faint": True} if line.faint else {}))
     return {
-        **{"kind": kind, "form": panel.form, "xLabel": panel.x_label, "yLabel": panel.y_label},
+        **{
+            "kind": kind,
+            "form": panel.form,
+            "xLabel": for_page(panel.x_label),
+            "yLabel": for_page(panel.y_label),
+        },
         **{
             "xScale": panel.x_scale,
             "xRange": panel.x_range,

@@ -41,6 +41,12 @@ QUESTIONS = {
 }
 """The figures that have a card of their own, and what it asks."""
 
+CHAPTERS = {"claims": "The claims", "rivals": "The rivals", "matters": "What matters", "cost": "The cost"}
+"""The chapters of a page, in their order."""
+
+CHAPTER_OF = {"regret": "rivals", "improvement": "rivals", "cost": "cost"}
+"""Where the card of a figure stands by its kind; those that are not here, among what matters."""
+
 FOLDED = ("regret", "trials", "profile")
 """The figures that are folded away where they have no card."""
 
@@ -78,6 +84,32 @@ class Text:
     """What a page is called that begins with it; by default its title."""
     groups: tuple[tuple[str, str, tuple[str, ...]], ...] = ()
     """Questions about some of its agents alone: key, question, agents."""
+    chapter: str = ""
+    """The one of CHAPTERS that its cards stand in; by default that of the figure's kind."""
+    into: str = ""
+    """The card of yours in whose details all of it stands, where that is there."""
+    files: Mapping[str, str] = field(default_factory=dict)
+    """What the files of a figure are called, by its kind, where that is not experiment and kind."""
+
+
+@dataclass(frozen=True)
+class Number:
+    """The number of a card: what it is, and its interval in words."""
+
+    shown: str
+    about: str
+    interval: str = ""
+
+
+@dataclass(frozen=True)
+class Item:
+    """Something that a reader looks for by a name, such as a figure of a paper: its card, and its files."""
+
+    name: str
+    about: str
+    card: str
+    files: Sequence[str]
+    """Their paths without an ending, such as "figures/figure-1a"."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,6 +126,11 @@ class Card:
     tables: Sequence[Table] = ()
     outcome: str = ""
     """Of a claim: holds, does not hold, or undecided."""
+    number: Number | None = None
+    chapter: str = "matters"
+    """One of CHAPTERS."""
+    items: Sequence[Item] = ()
+    """A list of what is where."""
 
     @property
     def charts(self) -> list[Chart]:
@@ -188,7 +225,10 @@ def build(parts: Sequence[Part], text: Text, family: str) -> Section:
 def _cards(key: str, text: Text, worlds: Sequence[WorldRuns], listed: Sequence[Table]) -> list[Card]:
     """A card for each question; what has none is folded into the first."""
     shown, folded = kinds(text, worlds)
-    made = charts.build(worlds, [*shown, *folded], key, text.parameter)
+    made = [
+        replace(chart, stem=text.files.get(chart.kind, chart.stem))
+        for chart in charts.build(worlds, [*shown, *folded], key, text.parameter)
+    ]
     cards: list[Card] = []
     asked = _asked(made, shown, text)
     for chart in asked:
@@ -196,14 +236,19 @@ def _cards(key: str, text: Text, worlds: Sequence[WorldRuns], listed: Sequence[T
         question = QUESTIONS[chart.kind].format(parameter=parameter, reference=worlds[0].reference)
         if not cards and text.question:
             question = text.question
-        cards.append(Card(chart.stem, question, answers.answer(chart, worlds, parameter), chart))
+        chapter = text.chapter or CHAPTER_OF.get(chart.kind, "matters")
+        answer = answers.answer(chart, worlds, parameter)
+        cards.append(Card(chart.stem, question, answer, chart, chapter=chapter))
     for name, question, agents in text.groups:
         group = charts.regret(worlds, f"{key}-{name}", agents)
         if group and cards:
             group = replace(group, note="")  # the first has said it
         if group:
-            cards.append(Card(f"{key}-{name}", question, answers.ranking(worlds, agents), group))
-    lead = cards[0] if cards else Card(key, text.title, answers.regret(worlds))
+            told = answers.ranking(worlds, agents)
+            cards.append(Card(f"{key}-{name}", question, told, group, chapter=text.chapter or "matters"))
+    lead = (
+        cards[0] if cards else Card(key, text.title, answers.regret(worlds), chapter=text.chapter or "rivals")
+    )
     tails = answers.tails(worlds)
     notes = [f"{text.title}: {tails}"] if tails else []
     more = [chart for chart in made if chart not in asked]
@@ -218,6 +263,19 @@ def _asked(made: Sequence[Chart], shown: Sequence[str], text: Text) -> list[Char
         return found
     first = next((chart for chart in found if chart.kind == "parameter"), None)
     return [chart for chart in found if chart.kind != "parameter" or chart is first]
+
+
+def folded_into(card: Card, section: Section) -> Card:
+    """A card with all of a section in its details."""
+    told = [f"{one.question} {one.answer}" for one in section.cards if one.answer]
+    notes = [*card.notes, *told, *(note for one in section.cards for note in one.notes)]
+    return replace(
+        card,
+        lead=" ".join(part for part in (card.lead, section.text.lead) if part),
+        notes=notes,
+        more=[*card.more, *section.charts],
+        tables=[*card.tables, *section.tables],
+    )
 
 
 # Which figures

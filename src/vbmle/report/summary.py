@@ -7,9 +7,10 @@ from collections.abc import Sequence
 
 from vbmle.common.statistics import FEWEST
 from vbmle.report import exploring, leaders, significance
+from vbmle.report.leaders import Place
 from vbmle.report.runs import WorldRuns
 from vbmle.report.sections import NO_RECORDS
-from vbmle.report.who_wins import FAR, times
+from vbmle.report.who_wins import FAR
 from vbmle.report.words import capital, count, join, listed, named, several, short, some
 
 FEW = 3
@@ -96,11 +97,27 @@ def stands(worlds: Sequence[WorldRuns], agent: str) -> str:
     if best == len(here):
         return f"best {every}"
     if worst.ratio < FAR_BEHIND:
-        return f"within {times(worst)} times the best {every}"
+        return _within(here, every)
     bound = min(10.0 ** math.floor(math.log10(worst.ratio)), FAR if worst.below_floor else math.inf)
     far = [place for place in here if place.ratio >= bound]
     led = f"best in {best} of {len(here)}" if best else f"best in none of {count(len(here), 'world')}"
     return f"{led}, and at least {bound:.0f} times the best in {len(far)}"
+
+
+def _within(here: Sequence[Place], every: str) -> str:
+    """By the largest ratio; where the best has next to no regret there is none."""
+    known = [place.ratio for place in here if place.leads or not place.below_floor]
+    without = len(here) - len(known)
+    if not without:
+        return f"within {max(known):.1f} times the best {every}"
+    if not known:
+        return f"behind a best agent with next to no regret {every}"
+    within = (
+        f"best in {len(known)}"
+        if max(known) == 1.0
+        else f"within {max(known):.1f} times the best in {len(known)}"
+    )
+    return f"{within} of {len(here)} worlds, and behind one with next to no regret in {without}"
 
 
 def _average(worlds: Sequence[WorldRuns], agent: str) -> float:

@@ -18,7 +18,7 @@ from vbmle.report.leaders import Place
 from vbmle.report.runs import WorldRuns
 from vbmle.report.sections import Section
 from vbmle.report.tables import bracketed
-from vbmle.report.words import several
+from vbmle.report.words import several, short
 
 ROWS = 14
 """Agents that are shown at once; the others on request."""
@@ -54,9 +54,11 @@ class Line:
 
 @dataclass(frozen=True)
 class Head:
-    """Over a column: a world, and what was run there."""
+    """Over a column: a world, how large it is, and what was run there."""
 
     world: str
+    states: str
+    actions: str
     trials: str
     size: str
 
@@ -70,9 +72,19 @@ class Picture:
     heads: Sequence[Head]
     lines: Sequence[Line]
 
+    own: bool
+    """Whether some cell shows the regret itself."""
+
     @property
     def worlds(self) -> list[str]:
         return [head.world for head in self.heads]
+
+    @property
+    def counts(self) -> list[tuple[str, list[str]]]:
+        """What stands under the names of the worlds, by name."""
+        return [
+            (name, [getattr(head, name) for head in self.heads]) for name in ("states", "actions", "trials")
+        ]
 
 
 def worlds_of(sections: Sequence[Section]) -> list[tuple[Section, WorldRuns]]:
@@ -107,7 +119,10 @@ def build(sections: Sequence[Section]) -> Picture | None:
         )
         for agent in leaders.order([world for _, world in columns])
     ]
-    return Picture(groups, [_head(world) for _, world in columns], lines)
+    own = any(
+        place.below_floor and not place.leads and place.ratio <= FAR for at in found for place in at.values()
+    )
+    return Picture(groups, [_head(world) for _, world in columns], lines, own)
 
 
 def _head(world: WorldRuns) -> Head:
@@ -115,7 +130,8 @@ def _head(world: WorldRuns) -> Head:
         [len(runs.trials) for label, runs in world.agents.items() if label in leaders.places(world)]
     )
     size = "{states} states, {actions} actions, {dimension} parameters".format(**world.facts)
-    return Head(world.label, trials, f"{size}; {trials} trials of {world.horizon} steps")
+    states, actions = (f"{world.facts[key]:,}" for key in ("states", "actions"))
+    return Head(world.label, states, actions, trials, f"{size}; {trials} trials of {world.horizon} steps")
 
 
 def level(ratio: float) -> int:
@@ -128,7 +144,9 @@ def _cell(place: Place | None, section: Section, world: WorldRuns) -> Cell | Non
         return None
     told = f"{place.agent} in {world.label}: mean regret {bracketed(place.mean)}"
     if place.leads:
-        told += ", the lowest" if not place.below_floor else ", as good as none"
+        told += ", the lowest" if not place.below_floor else ", next to none"
+    elif place.below_floor:
+        told += ", where the best has next to none"
     else:
         told += f", {times(place)} times the best"
     if place.behind is not None:
@@ -151,10 +169,13 @@ def decided(place: Place, world: WorldRuns) -> bool:
 
 
 def times(place: Place) -> str:
-    """How many times the best agent's regret, in few characters."""
+    """How many times the best agent's regret, in few characters; the regret itself, in brackets, where the best
+    has next to none."""
     most = FAR if place.below_floor else 999.0
     if place.ratio > most:
         return f">{most:.0f}"
+    if place.below_floor and not place.leads:
+        return f"({short(place.mean.value)})"
     return f"{place.ratio:.1f}" if place.ratio < 9.95 else f"{place.ratio:.0f}"
 
 
@@ -186,10 +207,9 @@ def chart(sections: Sequence[Section]) -> Chart | None:
         "A number is mean regret over that of the best agent in the same world; filled: significantly worse."
     )
     caption = (
-        f"Who wins where: agents against worlds. {note} Regrets below {FLOOR:.1%} of the random "
-        "policy's (or of the worst "
-        "agent's, where it was not run) count as that. Significant: the 95% interval of the "
-        "paired difference excludes 0, "
-        f"one comparison at a time. {REGRET}"
+        f"Who wins where: agents against worlds. {note} Regrets below {FLOOR:.1%} of the random policy's (or of the "
+        "worst agent's, where it was not run) count as that; where the best has less, a number in brackets is the "
+        "regret itself. Significant: the 95% interval of the paired difference excludes 0, one comparison at a time. "
+        f"{REGRET}"
     )
     return Chart("who-wins", "matrix", "Who wins where", note, caption, [panel])

@@ -36,6 +36,7 @@ TEXTS = {
         "Every value of a stated grid, on worlds and luck of their own. What won here is the tuned agent of vbmle "
         "compare.",
         cards=("regret",),
+        chapter="matters",
     ),
 }
 

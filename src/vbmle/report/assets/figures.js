@@ -37,7 +37,7 @@ window.figures = (function () {
     if (!known(value)) return "-";
     if (value === 0) return "0";
     const size = Math.abs(value);
-    return size >= 1e5 || size < 1e-3 ? value.toExponential(2) : String(Number(value.toPrecision(3)));
+    return size >= 1e7 || size < 1e-4 ? value.toExponential(2) : Number(value.toPrecision(3)).toLocaleString("en", { maximumFractionDigits: 7 });
   }
   function translucent(color, alpha) {
     const number = parseInt(color.slice(1), 16);
@@ -73,7 +73,7 @@ window.figures = (function () {
     const values = [0];
     for (let power = lowest; Math.pow(10, power) <= top; power += 1) values.push(Math.pow(10, power));
     const axis = {
-      type: "linear", tickvals: values.map(place), ticktext: values.map((v) => String(Number(v.toPrecision(1)))),
+      type: "linear", tickvals: values.map(place), ticktext: values.map((v) => show(Number(v.toPrecision(1)))),
       range: [-0.15, place(top) + 0.1],
     };
     return { place: place, axis: axis };
@@ -104,7 +104,7 @@ window.figures = (function () {
 
   function words(panel, series, n) {
     const across = panel.xLabel.replace(/:.*/, "");
-    const lines = ["<b>" + escaped(series.name) + "</b>", escaped(across) + ": " + show(series.at[n])];
+    const lines = ["<b>" + escaped(series.name) + "</b>", across + ": " + show(series.at[n])];
     const interval = series.low && known(series.low[n]) ? " (95%: " + show(series.low[n]) + " to " + show(series.high[n]) + ")" : "";
     lines.push((series.median ? "mean " : "") + show(series.y[n]) + interval);
     if (series.median) lines.push("median " + show(series.median[n]));
@@ -203,16 +203,17 @@ window.figures = (function () {
     return { traces: traces, xaxis: xaxis, yaxis: yaxis, height: height, place: right.place, beside: beside };
   }
 
-  /* The title of an axis in lines that have room. */
+  /* The title of an axis, which is HTML, in lines that have room. */
   function wrapped(text, room) {
     const most = Math.max(16, Math.floor(room / LETTER));
     const lines = [""];
+    const long = (html) => html.replace(/<[^>]*>/g, "").replace(/&[^;]*;/g, "x").length;
     text.split(" ").forEach((word) => {
       const last = lines.length - 1;
-      if (lines[last] && lines[last].length + word.length + 1 > most) lines.push(word);
+      if (lines[last] && long(lines[last]) + long(word) + 1 > most) lines.push(word);
       else lines[last] += (lines[last] ? " " : "") + word;
     });
-    return lines.map(escaped).join("<br>");
+    return lines.join("<br>");
   }
 
   const rowsHeight = (count, tall) => 66 + Math.max(count, 3) * Math.min(tall, 14 + 160 / count);
@@ -223,7 +224,7 @@ window.figures = (function () {
     const series = chosen(panel);
     const made = (panel.form === "strip" || panel.form === "forest" ? rows : lines)(panel, series, colors);
     const axis = { gridcolor: colors.line, linecolor: colors.line, tickcolor: colors.line, zeroline: false, automargin: true,
-      exponentformat: "power", tickangle: 0, nticks: 6, tickfont: { size: printing ? 10 : 12 } };
+      exponentformat: "none", separatethousands: true, tickangle: 0, nticks: 6, tickfont: { size: printing ? 10 : 12 } };
     const title = (text, room) => ({ text: wrapped(text, room), font: { size: printing ? 10 : 12 }, standoff: 6 });
     const mark = known(panel.mark) && made.place ? made.place(panel.mark) : panel.mark;
     const height = Math.round(printing ? 0.8 * made.height : made.height);
@@ -246,7 +247,11 @@ window.figures = (function () {
     return window.Plotly.react(element, made.traces, layout, CONFIG).then(() => { element.dataset.drawn = "yes"; });
   }
   const seen = (element) => element.checkVisibility(); // false inside what is folded away
-  const redraw = () => drawn.forEach((element) => { if (seen(element)) draw(element); else drawn.delete(element); });
+  const redraw = () => drawn.forEach((element) => { if (seen(element)) draw(element); else forget(element); });
+  function forget(element) {
+    drawn.delete(element);
+    delete element.dataset.drawn;
+  }
 
   /* Figures are drawn when they come near, and those that can be seen when there is time; folded ones when they are opened. */
   const near = new IntersectionObserver((entries) => {

@@ -9,6 +9,33 @@
   function off(name) {
     return new Set(all("input[name=" + name + "]:not(:checked)", form).map((box) => box.value));
   }
+  const boxes = (name) => all("input[name=" + name + "]", form);
+  /* A figure or a table of which nothing is left says so. */
+  function empty(part, none) {
+    const content = part.querySelector(".grid, .wide"), legend = part.querySelector(".legend");
+    let note = part.querySelector(".empty");
+    if (none && !note) {
+      note = document.createElement("p");
+      note.className = "empty";
+      note.textContent = "Nothing here belongs to the agents and worlds that are chosen.";
+      part.insertBefore(note, content);
+    }
+    if (!none && note) note.remove();
+    content.hidden = none;
+    if (legend) legend.hidden = none;
+  }
+  /* What the sentences are about, where not everything is shown. */
+  function partly(agents, worlds) {
+    const note = document.getElementById("partial"), some = agents.size + worlds.size > 0;
+    const left = [["agent", agents], ["world", worlds]].map((pair) => [boxes(pair[0]).length - pair[1].size, boxes(pair[0]).length, pair[0]]);
+    const none = left.filter((part) => part[0] === 0).map((part) => part[2] + "s");
+    const shown = left.map((part) => part[0] + " of " + part[1] + " " + part[2] + "s").join(" and ");
+    note.hidden = !some;
+    note.textContent = none.length
+      ? "No " + none.join(" and no ") + " are chosen, so there is nothing to show. Choose some under “" + none.map((n) => n[0].toUpperCase() + n.slice(1)).join("” and “") + "”."
+      : some ? shown + " are shown. The sentences, and the ratios above, are still about all of them." : "";
+    document.body.classList.toggle("partial", some);
+  }
   function told() {
     all("details", form).forEach((part) => {
       const boxes = all("input", part), on = boxes.filter((box) => box.checked).length;
@@ -28,10 +55,14 @@
     });
     all(".grid").forEach((grid) => {
       const none = all(".axes", grid).every((axes) => axes.hasAttribute("data-off"));
-      grid.closest("figure").toggleAttribute("data-off", none);
+      empty(grid.parentElement, none || agents.size === boxes("agent").length || worlds.size === boxes("world").length);
+    });
+    all("table.sortable").forEach((table) => {
+      empty(table.parentElement.parentElement, Array.from(table.tBodies[0].rows).every((row) => row.hasAttribute("data-off")));
     });
     groups();
     told();
+    partly(agents, worlds);
     figures.redraw();
     figures.start();
   }
