@@ -157,4 +157,4 @@ def card(run: Run) -> Card | None:
     chart = Chart("decides", "decides", "What decides", note, caption, panels) if panels else None
     title, told = "Rank correlations of measures and regret", sentence(found)
     table = Table("decides", title, "", f"{title}. {told}", rows(found))
-    return Card("decides", "What makes a world hard?", told, chart, tables=[table])
+    return Card("decides", "What makes a world hard?", told, chart, tables=[table], chapter="matters")

@@ -104,4 +104,6 @@ def card(worlds: Sequence[WorldRuns]) -> Card | None:
     title = "Standard deviations under each choice, beside the printed ones"
     told = sentence(found)
     table = Table("choices-spread", title, "", f"{title}. {told}", found)
-    return Card("choices-spread", "Which choices match the paper's spread?", told, tables=[table])
+    return Card(
+        "choices-spread", "Which choices match the paper's spread?", told, tables=[table], chapter="matters"
+    )

@@ -143,4 +143,4 @@ def card(worlds: Sequence[WorldRuns]) -> Card | None:
     )
     chart = Chart("exploration", "exploration", "Whether exploring pays", note, caption, [panel])
     told = details(found) or ("The trials cannot tell in any world." if sentence(found) else TOO_FEW)
-    return Card("exploration", "Does exploring pay?", told, chart)
+    return Card("exploration", "Does exploring pay?", told, chart, chapter="matters")

@@ -127,8 +127,8 @@ class Card:
     outcome: str = ""
     """Of a claim: holds, does not hold, or undecided."""
     number: Number | None = None
-    chapter: str = "matters"
-    """One of CHAPTERS."""
+    chapter: str = "claims"
+    """One of CHAPTERS; by default the first."""
     items: Sequence[Item] = ()
     """A list of what is where."""
 
@@ -216,7 +216,7 @@ def build(parts: Sequence[Part], text: Text, family: str) -> Section:
         text = replace(text, title=title, page=title)
     worlds = [world for part in parts for world in part.worlds]
     if not worlds:
-        return Section(key, text, parts, worlds, [Card(key, text.title, NO_RECORDS)])
+        return Section(key, text, parts, worlds, [Card(key, text.title, NO_RECORDS, chapter="matters")])
     places = [(number, agent) for number, world in enumerate(worlds) for agent in world.agents]
     rows = {place: number for number, place in enumerate(places)}
     return Section(key, text, parts, worlds, _cards(key, text, worlds, _tables(key, worlds, text)), rows)

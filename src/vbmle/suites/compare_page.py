@@ -150,7 +150,9 @@ def cards(run: Run) -> list[Card]:
     names = [part.experiment.name for part in run.parts if part.experiment.name.startswith(PREFIX)]
     worlds = [world for name in names for world in run.worlds(name)]
     drawn = chart(worlds)
-    return [Card("tuned", "What does tuning gain?", sentence(worlds), drawn)] if drawn else []
+    return (
+        [Card("tuned", "What does tuning gain?", sentence(worlds), drawn, chapter="matters")] if drawn else []
+    )
 
 
 def chart(worlds: Sequence[WorldRuns]) -> Chart | None:
