@@ -58,7 +58,7 @@ def test_a_spec_names_what_adds_to_its_report(tmp_path: Path, monkeypatch: pytes
         "world,gap,gap_low,gap_high",
         "w,2.0,2.0,2.0",
     ]
-    assert "base minus ours" in (folder / "tables" / "my-gaps.tex").read_text()
+    assert r"base \\ minus \\ ours" in (folder / "tables" / "my-gaps.tex").read_text()
 
 
 @pytest.mark.parametrize(
