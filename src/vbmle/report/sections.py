@@ -41,10 +41,10 @@ QUESTIONS = {
 }
 """The figures that have a card of their own, and what it asks."""
 
-CHAPTERS = {"claims": "The claims", "rivals": "The rivals", "matters": "What matters", "cost": "The cost"}
+CHAPTERS = {"claims": "The claims", "contest": "The rivals", "matters": "What matters", "cost": "The cost"}
 """The chapters of a page, in their order."""
 
-CHAPTER_OF = {"regret": "rivals", "improvement": "rivals", "cost": "cost"}
+CHAPTER_OF = {"regret": "contest", "improvement": "contest", "cost": "cost"}
 """Where the card of a figure stands by its kind; those that are not here, among what matters."""
 
 FOLDED = ("regret", "trials", "profile")
@@ -247,7 +247,9 @@ def _cards(key: str, text: Text, worlds: Sequence[WorldRuns], listed: Sequence[T
             told = answers.ranking(worlds, agents)
             cards.append(Card(f"{key}-{name}", question, told, group, chapter=text.chapter or "matters"))
     lead = (
-        cards[0] if cards else Card(key, text.title, answers.regret(worlds), chapter=text.chapter or "rivals")
+        cards[0]
+        if cards
+        else Card(key, text.title, answers.regret(worlds), chapter=text.chapter or "contest")
     )
     tails = answers.tails(worlds)
     notes = [f"{text.title}: {tails}"] if tails else []
