@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import warnings
 import zipfile
 from collections.abc import Callable
@@ -173,6 +174,24 @@ def edit_table(content: bytes, rng: np.random.Generator) -> bytes:
     else:
         table[row][column] = ODD_CELLS[int(rng.integers(len(ODD_CELLS)))]
     return "\n".join(",".join(line) for line in table).encode()
+
+
+def edit_words(content: bytes, rng: np.random.Generator) -> bytes:
+    """A word or a line of a text changed, doubled, moved or gone."""
+    lines = content.decode().splitlines()
+    row, way = int(rng.integers(len(lines))), int(rng.integers(4))
+    if way == 0:
+        del lines[row]
+    elif way == 1:
+        lines.insert(int(rng.integers(len(lines))), lines[row])
+    else:
+        words = re.split(r"([\s:<>,]+)", lines[row])
+        at = int(rng.integers(len(words)))
+        words[at] = (
+            ODD_CELLS[int(rng.integers(len(ODD_CELLS)))] if way == 2 else words[int(rng.integers(len(words)))]
+        )
+        lines[row] = "".join(words)
+    return "\n".join(lines).encode()
 
 
 def mutant(kind: Kind, others: list[Kind], number: int, seed: int = 0) -> bytes:

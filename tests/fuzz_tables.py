@@ -1,11 +1,13 @@
 """Files of `fuzz_files` that are no .npz of ours: records of sweeps, tables and logs, and base models of others."""
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars
-from fuzz_mutations import Kind
+from fuzz_mutations import Kind, edit_words
+from small_files import CHAIN, LINES
 from sweeps import filled, same, small
 
 import vbmle
@@ -15,7 +17,7 @@ from vbmle.experiments.records import Results, load
 
 def kinds(folder: Path) -> list[Kind]:
     """One of each."""
-    return [record(folder), *tables(folder), log(folder)]
+    return [record(folder), *tables(folder), log(folder), *formats(folder)]
 
 
 def record(folder: Path) -> Kind:
@@ -61,6 +63,40 @@ def check_models(found: Any) -> None:
         assert np.isfinite(model.data).all()
         assert (model.data >= 0.0).all()
         np.testing.assert_allclose(np.asarray(model.sum(axis=1)).ravel(), 1.0, atol=1e-4)
+
+
+def formats(folder: Path) -> list[Kind]:
+    """Models in the formats of others."""
+    mdp = vbmle.LinearMixtureMDP.from_models(
+        {"dry": [[[0.5, 0.5], [1.0, 0.0]]] * 2, "wet": [[[0.25, 0.75], [0.0, 1.0]]] * 2},
+        [[-3.0, 5.0], [0.5, 2.0]],
+        0.75,
+        domain="vertices",
+        normalise_reward=True,
+    )
+    texts = {"model.mdp": LINES, "model.dat": CHAIN}
+    for file in ("model.csv", "model.pomdpx", "model.POMDP"):
+        vbmle.write(mdp, folder / file)
+        texts[file] = (folder / file).read_text()
+    return [
+        Kind(
+            f"format, {file}",
+            text.encode(),
+            partial(vbmle.read, discount=0.75),
+            check_model,
+            file,
+            edited=None if file.endswith(".csv") else edit_words,
+        )
+        for file, text in texts.items()
+    ]
+
+
+def check_model(mdp: Any) -> None:
+    """Every candidate, or the middle of the feasible set, can be planned for."""
+    theta = np.eye(mdp.dimension)[-1] if mdp.domain == "vertices" else mdp.polytope.interior
+    plan = vbmle.plan(mdp, theta)
+    assert np.isfinite(plan.V).all()
+    np.testing.assert_allclose(np.asarray(mdp.transition(theta)).sum(axis=2), 1.0, atol=1e-6)
 
 
 def log(folder: Path) -> Kind:

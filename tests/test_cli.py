@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from refusals import require_told
+from small_files import LINES
 from sweeps import count, found
 
 import vbmle
@@ -50,6 +51,20 @@ def tiny(quick: bool = False, trials: int | None = None, horizon: int | None = N
     network = Choice("random_network", {"states": 3, "actions": 2, "dimension": 2})
     agents = {"plain": Choice("MaximumLikelihood"), "bad": Choice("MaximumLikelihood", {"ridge": -1.0})}
     return Experiment(name="tiny", worlds={"net": network}, agents=agents, trials=2, horizon=3)
+
+
+def test_a_model_is_converted(call, tmp_path: Path):
+    (tmp_path / "small.mdp").write_text(LINES)
+    code, out, err = call("convert", tmp_path / "small.mdp", tmp_path / "small.csv", "--discount", 0.9)
+    assert code == 0, err
+    require_told(out.strip(), "small.csv", "states=2")
+    assert "left out" in err
+    code, _, err = call("convert", tmp_path / "small.csv", tmp_path / "small.npz")
+    assert code == 2
+    require_told(err.strip(), "small.csv", "discount=0.95")
+    code, _, err = call("convert", tmp_path / "small.mdp", tmp_path / "small.doc", "--discount", 0.9)
+    assert code == 2
+    require_told(err.strip(), "small.doc", ".pomdpx")
 
 
 def test_every_agent_and_world_has_its_line(call):

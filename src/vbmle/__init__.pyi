@@ -31,6 +31,8 @@ from vbmle.estimation.likelihood import log_likelihood as log_likelihood
 from vbmle.estimation.likelihood import maximum_likelihood as maximum_likelihood
 from vbmle.estimation.likelihood import value_biased as value_biased
 from vbmle.experiments.record_table import read_records as read_records
+from vbmle.formats.files import read as read
+from vbmle.formats.files import write as write
 from vbmle.gridding import Gridded as Gridded
 from vbmle.gridding import gridded as gridded
 from vbmle.gym import Drive as Drive

@@ -89,6 +89,29 @@ def main(context: typer.Context, version: Version = False) -> None:
 
 
 @app.command()
+def convert(
+    source: Annotated[Path, typer.Argument(metavar="A", help="A model in any format that vbmle.read knows.")],
+    to: Annotated[Path, typer.Argument(metavar="B", help="Ends in .npz, .csv, .pomdpx, .POMDP or .MDP.")],
+    discount: Annotated[
+        float | None, typer.Option(metavar="G", help="For files that do not say it, or in its place.")
+    ] = None,
+) -> None:
+    """Convert a model from one format to another; the endings say which."""
+    from vbmle.formats.files import read, write
+
+    try:
+        mdp = read(source, discount)
+        write(mdp, to)
+    except (ValueError, OSError) as error:
+        raise InputError(str(error)) from error
+    print(f"{to}: {mdp}")
+    if to.suffix.lower() == ".csv":
+        say(
+            "vbmle: CSV has no place for names, the discount, the prior and the first state; they are left out"
+        )
+
+
+@app.command()
 def paper(
     quick: Quick = False,
     thorough: Annotated[

@@ -240,7 +240,8 @@ class Agent(Stated, Keeper, ABC):
     def belief(self, prior: ArrayLike | None = None) -> Belief:
         """What the observations say about theta: each candidate's posterior, or mean and 90% interval of each weight.
 
-        prior: (d,) probabilities of the candidates, where theta is one of them (domain "vertices"); uniform by default.
+        prior: (d,) probabilities of the candidates, where theta is one of them (domain "vertices"); by default the
+        model's own, else uniform.
         """
         from vbmle.agents.belief import belief
 

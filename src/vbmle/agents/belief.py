@@ -12,11 +12,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from vbmle.agents.posterior import sampler_for
-from vbmle.common import showing, validation
+from vbmle.common import showing
 from vbmle.common.keeper import Rows, Shown, Value
 from vbmle.common.validation import Floats
 from vbmle.estimation.candidates import posterior
 from vbmle.estimation.counts import TransitionCounts
+from vbmle.model.priors import weights
 
 BELIEF_DRAWS = 1000
 BELIEF_THINNING = 3
@@ -69,14 +70,11 @@ class Belief(Shown, Value):
 def belief(counts: TransitionCounts, prior: ArrayLike | None = None) -> Belief:
     """The posterior of theta after the counts.
 
-    prior : (d,) probabilities of the candidates, uniform by default. Mixtures have the uniform prior on P alone.
+    prior : (d,) probabilities of the candidates, by default the model's, else uniform. Mixtures have the uniform prior on P alone.
     """
     mdp = counts.mdp
     if mdp.domain == "vertices":
-        before = None if prior is None else validation.mixture("prior", prior)
-        if before is not None:
-            validation.require_shape("prior", before, (mdp.dimension,), "(candidates,)")
-        p = posterior(counts, before)
+        p = posterior(counts, weights(mdp, prior))
         low, high = ((p > 1.0 - INTERVAL_TAIL).astype(np.float64), (p >= INTERVAL_TAIL).astype(np.float64))
         return Belief(p, low, high, p, mdp.names.models)
     if prior is not None:

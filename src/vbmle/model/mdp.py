@@ -26,7 +26,7 @@ from vbmle.common.files import UNREADABLE, save_npz
 from vbmle.common.keeper import Rows
 from vbmle.common.validation import Bools, Floats, Ints
 from vbmle.core.model import Model
-from vbmle.model import core_model, feasible_set, naming, transitions
+from vbmle.model import core_model, feasible_set, naming, priors, transitions
 from vbmle.model.core_model import FlatSet
 from vbmle.model.feasible_set import FLAT, Constraints
 from vbmle.model.naming import Names
@@ -85,6 +85,9 @@ class LinearMixtureMDP:
     >>> mdp.transition([0.75, 0.25])[0, 0].tolist()
     [0.75, 0.25]
     """
+
+    prior: Floats | None = None
+    """What was believed about theta before any data, (d,): `from_models` and `tabular` say in what form."""
 
     def __init__(
         self,
@@ -225,6 +228,7 @@ class LinearMixtureMDP:
         state_names: Sequence[str] | None = None,
         action_names: Sequence[str] | None = None,
         renormalise: str = "warn",
+        prior: ArrayLike | None = None,
     ) -> Self:
         """A mix of d known base models: P_theta = sum_k theta_k models[k]; one of them where domain="vertices".
 
@@ -242,6 +246,9 @@ class LinearMixtureMDP:
         renormalise : {"warn", "error", "any"}, default "warn"
             What to do with rows that do not sum to 1. Those that miss it by less than 1e-4 are divided by their sum,
             with a warning; "error" refuses them, "any" divides every row.
+        prior : (d,) array, optional
+            Where theta is one of the models, the probability of each; for mixes of them, the parameters of a Dirichlet
+            distribution, at least 1. Agents that are Bayesian begin with it; without one they are uniform.
         """
         from vbmle.model.base_models import BaseModels, warn_of_twins
 
@@ -252,7 +259,7 @@ class LinearMixtureMDP:
             made = cls(given.features(), reward, discount, *rest, names.states, names.actions)
             warn_of_twins(made.transitions, names.models)
             made.names = names
-            return made
+            return made._with_prior(prior)
         if impossible is not None:
             raise ValueError("impossible is for dense models; leave entries out of sparse models instead")
         constraints = given.constraints(
@@ -260,7 +267,8 @@ class LinearMixtureMDP:
         )
         warn_of_twins(constraints.transitions, names.models)
         known = {"initial": initial, "normalise_reward": normalise_reward, "allowed": given.allowed}
-        return cls._build(constraints, reward, discount, is_sparse=True, names=names, **known)
+        made = cls._build(constraints, reward, discount, is_sparse=True, names=names, **known)
+        return made._with_prior(prior)
 
     @classmethod
     def tabular(
@@ -275,6 +283,7 @@ class LinearMixtureMDP:
         allowed: ArrayLike | None = None,
         state_names: Sequence[str] | None = None,
         action_names: Sequence[str] | None = None,
+        prior: ArrayLike | None = None,
     ) -> Self:
         """One parameter per possible transition: theta[i] is the probability of the i-th, ordered by (s, a, s').
 
@@ -285,6 +294,9 @@ class LinearMixtureMDP:
         ----------
         support : boolean (S, A, S) array, or SciPy sparse (S*A, S)
             Which transitions are possible.
+        prior : (d,) array, optional
+            Parameters of independent Dirichlet distributions, one for each pair, in the order of theta. Agents that are
+            Bayesian begin with them; without them they are uniform.
         """
         pattern, actions = transitions.support_pattern(support)
         names = naming.make_names(state_names, action_names, pattern.shape[1], actions)
@@ -294,7 +306,8 @@ class LinearMixtureMDP:
         possible = transitions.one_parameter_each(pattern, actions)
         constraints = feasible_set.tabular(possible, validation.probability("p_min", p_min))
         known = {"initial": initial, "normalise_reward": normalise_reward, "allowed": may, "names": names}
-        return cls._build(constraints, reward, discount, is_sparse=sparse.issparse(support), **known)
+        made = cls._build(constraints, reward, discount, is_sparse=sparse.issparse(support), **known)
+        return made._with_prior(prior)
 
     @classmethod
     def bilinear(
@@ -319,6 +332,11 @@ class LinearMixtureMDP:
             states, actions, states, p * right.shape[1]
         )
         return cls(features, reward, discount, **settings)
+
+    def _with_prior(self, prior: ArrayLike | None) -> Self:
+        """This model, new until now, with a prior."""
+        self.prior = None if prior is None else priors.checked(self, prior)
+        return self
 
     def transition(self, theta: ArrayLike) -> Floats | sparse.csr_array:
         """P_theta as (S, A, S), or as a sparse (S*A, S) array for a model built from sparse parts."""
@@ -417,9 +435,9 @@ class LinearMixtureMDP:
         """Read a model written by `save`; a ValueError names the file if it is damaged or something else."""
         from vbmle.model import model_file
 
-        parts, units = model_file.read(path, DOMAINS)
+        parts, units, prior = model_file.read(path, DOMAINS)
         try:
-            self = cls._build(**parts)
+            self = cls._build(**parts)._with_prior(prior)
         except UNREADABLE as error:
             raise model_file.damaged(path, error) from error
         self.reward_offset, self.reward_scale = units

@@ -63,6 +63,8 @@ def arrays_of(mdp: LinearMixtureMDP) -> dict[str, NDArray[Any]]:
     }
     if not mdp.allowed.all():
         arrays["allowed"] = mdp.allowed
+    if mdp.prior is not None:
+        arrays["prior"] = mdp.prior
     if mdp.names != Names():
         text = json.dumps([mdp.names.states, mdp.names.actions, mdp.names.models])
         arrays["names"] = np.frombuffer(text.encode(), dtype=np.uint8)
@@ -74,8 +76,8 @@ def arrays_of(mdp: LinearMixtureMDP) -> dict[str, NDArray[Any]]:
 def digest(mdp: LinearMixtureMDP) -> str:
     """A hash of all that is known, the same for one model whether it came dense, sparse or from a table.
 
-    Names are left out: a model with other names is the same model. Sums of features are rounded: each form adds in its
-    own order.
+    Names and the prior are left out: with others it is the same model. Sums of features are rounded: each form
+    adds in its own order.
     """
     transitions, c = mdp.transitions, mdp.constraints
     numbers = [mdp.num_states, mdp.num_actions, mdp.dimension, mdp.discount, mdp.p_min, mdp.domain]
@@ -96,15 +98,15 @@ def digest(mdp: LinearMixtureMDP) -> str:
 
 def read(
     path: str | os.PathLike[str], domains: tuple[str, ...]
-) -> tuple[dict[str, Any], tuple[float, float]]:
-    """What a model is built from, and the offset and scale of its rewards; ValueError where the file is damaged."""
+) -> tuple[dict[str, Any], tuple[float, float], Floats | None]:
+    """What a model is built from, offset and scale of rewards, and the prior; ValueError where it is damaged."""
     arrays, meta = load_npz(path, FORMAT, "a model written by LinearMixtureMDP.save")
     try:
         found = _checked(arrays, meta, domains)
     except UNREADABLE as error:
         raise damaged(path, error) from error
     parts = found._asdict()
-    return parts, (parts.pop("reward_offset"), parts.pop("reward_scale"))
+    return parts, (parts.pop("reward_offset"), parts.pop("reward_scale")), parts.pop("prior")
 
 
 def damaged(path: str | os.PathLike[str], error: BaseException) -> ValueError:
@@ -125,6 +127,7 @@ class _Saved(NamedTuple):
     names: Names
     reward_offset: float
     reward_scale: float
+    prior: Floats | None
 
 
 def _checked(arrays: Arrays, meta: dict[str, Any], domains: tuple[str, ...]) -> _Saved:
@@ -157,6 +160,7 @@ def _checked(arrays: Arrays, meta: dict[str, Any], domains: tuple[str, ...]) -> 
         names,
         offset,
         scale,
+        _array(arrays, "prior", np.float64, (dimension,)) if "prior" in arrays else None,
     )
 
 
@@ -170,7 +174,7 @@ def _shape(meta: dict[str, Any]) -> tuple[int, int, int]:
 
 def _require_fields(arrays: Arrays) -> None:
     known = {"indptr", "successor", "initial", "row_reward", "transition_reward"}
-    known |= {"allowed", "names"} & set(arrays)  # which not every model has
+    known |= {"allowed", "names", "prior"} & set(arrays)  # which not every model has
     for name in ("phi", "sums", "zeros"):
         parts = {f"{name}.{part}" for part in ("data", "indices", "indptr", "shape")}
         known |= {name} if name in arrays else parts
