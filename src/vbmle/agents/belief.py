@@ -70,7 +70,8 @@ class Belief(Shown, Value):
 def belief(counts: TransitionCounts, prior: ArrayLike | None = None) -> Belief:
     """The posterior of theta after the counts.
 
-    prior : (d,) probabilities of the candidates, by default the model's, else uniform. Mixtures have the uniform prior on P alone.
+    prior : (d,) probabilities of the candidates, by default the model's, else uniform. Mixtures have the uniform prior
+        on P alone.
     """
     mdp = counts.mdp
     if mdp.domain == "vertices":
