@@ -17,7 +17,6 @@ from vbmle.common.keeper import Rows, Shown, Value
 from vbmle.common.validation import Floats
 from vbmle.estimation.candidates import posterior
 from vbmle.estimation.counts import TransitionCounts
-from vbmle.model.priors import weights
 
 BELIEF_DRAWS = 1000
 BELIEF_THINNING = 3
@@ -75,7 +74,7 @@ def belief(counts: TransitionCounts, prior: ArrayLike | None = None) -> Belief:
     """
     mdp = counts.mdp
     if mdp.domain == "vertices":
-        p = posterior(counts, weights(mdp, prior))
+        p = posterior(counts, prior)
         low, high = ((p > 1.0 - INTERVAL_TAIL).astype(np.float64), (p >= INTERVAL_TAIL).astype(np.float64))
         return Belief(p, low, high, p, mdp.names.models)
     if prior is not None:

@@ -15,6 +15,7 @@ from __future__ import annotations
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from vbmle.common import keeper
 from vbmle.common.files import Snapshot
@@ -22,6 +23,7 @@ from vbmle.common.validation import Floats, Ints
 from vbmle.core.solver import Objective
 from vbmle.estimation.counts import TransitionCounts
 from vbmle.model.mdp import LinearMixtureMDP
+from vbmle.model.priors import weights
 from vbmle.planning.planner import plan
 
 TIED_OBJECTIVE = 1e-9
@@ -120,11 +122,10 @@ class CandidateSolver:
         self.plan()
 
 
-def posterior(counts: TransitionCounts, prior: Floats | None = None) -> Floats:
-    """The probability of each candidate after what was counted; a uniform prior by default."""
-    found = Candidates(counts.mdp).log_likelihoods(counts.values)
-    if prior is not None:
-        with np.errstate(divide="ignore"):
-            found = found + np.log(prior)
+def posterior(counts: TransitionCounts, prior: ArrayLike | None = None) -> Floats:
+    """The probability of each candidate after what was counted; the prior is by default the model's, else uniform."""
+    with np.errstate(divide="ignore"):
+        before = np.log(weights(counts.mdp, prior))
+    found = Candidates(counts.mdp).log_likelihoods(counts.values) + before
     weight = np.exp(found - found.max())
     return np.asarray(weight / weight.sum())
