@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from vbmle.common.validation import Bools, Floats
+from vbmle.common.validation import Floats
 from vbmle.formats.candidates import Candidates, Where
 
 HEADER = ("idstatefrom", "idaction", "idstateto", "idoutcome", "probability", "reward")
@@ -61,8 +61,7 @@ def read(path: Path, text: str) -> Candidates:
             )
         seen[place] = True
         p[place], reward[place] = table[i, 4], table[i, 5]
-    has: Bools = seen.any(axis=3)
-    allowed: Bools = np.asarray(has.any(axis=0))
+    has, allowed = np.asarray(seen.any(axis=3)), np.asarray(seen.any(axis=(0, 3)))
     missing = np.argwhere(allowed[None] & ~has)
     if len(missing):
         k0, s0, a0 = missing[0]
