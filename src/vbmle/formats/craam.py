@@ -31,7 +31,7 @@ def is_it(text: str) -> bool:
 def read(path: Path, text: str) -> Candidates:
     """The candidates of a file."""
     where, rows = Where(path), []
-    for line, cells in enumerate(csv.reader(io.StringIO(text.lstrip("\ufeff"))), start=1):
+    for line, cells in _lines(where, text):
         if line == 1 or not cells:
             continue
         if len(cells) != len(HEADER):
@@ -70,6 +70,14 @@ def read(path: Path, text: str) -> Candidates:
     return Candidates(p, by_pair(reward, seen), allowed, initial, None, discount)
 
 
+def _lines(where: Where, text: str) -> list[tuple[int, list[str]]]:
+    """The cells of each line, with its number."""
+    try:
+        return list(enumerate(csv.reader(io.StringIO(text.lstrip("\ufeff"), newline="")), start=1))
+    except csv.Error as error:
+        where.refuse(None, f"it is not CSV ({error})")
+
+
 def by_pair(reward: Floats, seen: np.ndarray) -> Floats:
     """(K, S, A) where all transitions that a file names of a pair have one reward, else the table (K, S, A, S)."""
     least = np.where(seen, reward, np.inf).min(axis=3)
@@ -95,7 +103,7 @@ def beside(path: Path, states: int) -> tuple[Floats | None, float | None]:
 
 
 def _two_columns(where: Where, file: Path, header: str) -> list[tuple[int, list[str]]]:
-    lines = list(enumerate(csv.reader(io.StringIO(file.read_text(encoding="utf-8-sig"))), start=1))
+    lines = _lines(where, file.read_text(encoding="utf-8"))
     if not lines or ",".join(cell.strip() for cell in lines[0][1]) != header:
         where.refuse(1, f"it needs the header {header}")
     for line, row in lines[1:]:

@@ -26,7 +26,7 @@ from vbmle.common.files import UNREADABLE, save_npz
 from vbmle.common.keeper import Rows
 from vbmle.common.validation import Bools, Floats, Ints
 from vbmle.core.model import Model
-from vbmle.model import core_model, feasible_set, naming, priors, transitions
+from vbmle.model import core_model, feasible_set, naming, transitions
 from vbmle.model.core_model import FlatSet
 from vbmle.model.feasible_set import FLAT, Constraints
 from vbmle.model.naming import Names
@@ -335,7 +335,10 @@ class LinearMixtureMDP:
 
     def _with_prior(self, prior: ArrayLike | None) -> Self:
         """This model, new until now, with a prior."""
-        self.prior = None if prior is None else priors.checked(self, prior)
+        if prior is not None:
+            from vbmle.model import priors
+
+            self.prior = priors.checked(self, prior)
         return self
 
     def transition(self, theta: ArrayLike) -> Floats | sparse.csr_array:
