@@ -20,7 +20,7 @@ from vbmle.worlds import random_network
 
 cp: Any = cvxpy
 CHUNKS = 20
-STALLED, NOT_CONVEX, NO_START = 1, 6, 5
+STALLED, NOT_CONVEX, NO_START = 1, 7, 5
 
 
 @dataclass(frozen=True, eq=False)

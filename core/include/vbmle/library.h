@@ -25,8 +25,9 @@ enum vb_statuses {
     VB_LINE_SEARCH_FAILED = 3, /* the objective rises along no step of the direction */
     VB_OUT_OF_ITERATIONS = 4,  /* the limit of iterations was reached */
     VB_NO_START = 5,           /* no feasible point has a finite objective */
-    VB_NOT_CONVEX = 6,         /* a quadratic program is not strictly convex */
-    VB_INFEASIBLE = 7,         /* inequalities contradict each other */
+    VB_OUT_OF_TIME = 6,        /* the time that was given is up; what was reached by then */
+    VB_NOT_CONVEX = 7,         /* a quadratic program is not strictly convex */
+    VB_INFEASIBLE = 8,         /* inequalities contradict each other */
     VB_OUT_OF_MEMORY = 20,     /* memory has run out; nothing was made */
     VB_BAD_ARGUMENT = 21       /* a size, an index or a number is out of range; nothing was done */
 };
@@ -47,6 +48,13 @@ VB_API const char* vb_built_by(void);
 /* Asks the library a few things whose answers are known: null if it knows them, else what it computes wrongly, as in "a
  * logarithm". Takes some microseconds; to be called once, before anything else. */
 VB_API const char* vb_self_test(void);
+
+/* Gives the calls of this thread so many seconds from now on, or, at first and with infinity, all the time. Climbs, searches and
+ * sweeps look now and then whether they have passed, and end with what they have. */
+VB_API void vb_give_seconds(double seconds);
+
+/* 1 if those seconds have passed, else 0. */
+VB_API int32_t vb_time_is_up(void);
 
 /* 1 if this processor and its operating system can run the library for wide vectors (x86-64-v3), else 0. */
 VB_API int32_t vb_runs_wide(void);

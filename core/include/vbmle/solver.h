@@ -73,7 +73,7 @@ typedef struct vb_starts {
 /* Where searches start from; copied. To be called once, before the first search; refused a second time. */
 VB_API vb_status vb_solver_set_starts(vb_solver* solver, const vb_starts* starts);
 
-/* Each of these maximises and returns how the incumbent's last climb ended (VB_OK to VB_NO_START), or VB_BAD_ARGUMENT. */
+/* Each of these maximises and returns how the incumbent's last climb ended (VB_OK to VB_OUT_OF_TIME), or VB_BAD_ARGUMENT. */
 VB_API vb_status vb_solver_climb(vb_solver* solver, const vb_objective* objective);  /* from where it stands */
 VB_API vb_status vb_solver_search(vb_solver* solver, const vb_objective* objective); /* from everywhere */
 VB_API vb_status vb_solver_follow(vb_solver* solver, const vb_objective* objective); /* from its maxima and one start more */

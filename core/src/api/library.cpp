@@ -1,5 +1,6 @@
 // What the library says about itself.
 
+#include "common/clock.hpp"
 #include "interface.hpp"
 #include "vbmle.h"
 
@@ -71,6 +72,10 @@ const char* vb_built_by() { return VB_COMPILER " for " VB_PROCESSORS; }
 
 uint64_t vb_interface() { return VB_INTERFACE; }
 
+void vb_give_seconds(double seconds) { vb::give_seconds(seconds); }
+
+int32_t vb_time_is_up() { return vb::time_is_up() ? 1 : 0; }
+
 int32_t vb_runs_wide() { return runs_wide() ? 1 : 0; }
 
 const char* vb_status_text(vb_status status) {
@@ -81,6 +86,7 @@ const char* vb_status_text(vb_status status) {
         case VB_LINE_SEARCH_FAILED: return "the objective rises along no step of the direction";
         case VB_OUT_OF_ITERATIONS: return "the limit of iterations was reached";
         case VB_NO_START: return "no feasible point has a finite objective";
+        case VB_OUT_OF_TIME: return "the time is up";
         case VB_NOT_CONVEX: return "a quadratic program is not strictly convex";
         case VB_INFEASIBLE: return "inequalities contradict each other";
         case VB_OUT_OF_MEMORY: return "memory has run out";

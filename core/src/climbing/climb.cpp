@@ -5,6 +5,7 @@
 #include "climbing/polish.hpp"
 #include "climbing/product_step.hpp"
 #include "climbing/surrogate.hpp"
+#include "common/clock.hpp"
 #include "common/tuning.hpp"
 
 #include <initializer_list>
@@ -213,6 +214,7 @@ Outcome climb_from_start(Ascent& run) {
         make_exact(run);
     }
     for (; run.iteration < tuning.climb_iterations; ++run.iteration) {
+        if (time_is_up()) return outcome(run, Status::out_of_time);
         const Ending ending = take_turn(run);
         if (ending.turn == Turn::leads_to_rival) return given_up(run);
         if (ending.turn == Turn::goes_on) continue;

@@ -73,7 +73,7 @@ bool policy_fits(const Model& model, const Index* policy) {
 
 // An objective may be infinite, where no start was found.
 bool result_fits(const Pool& pool, Index k) {
-    if (pool.status[k] < 0 || pool.status[k] > static_cast<std::int32_t>(Status::no_start)) return false;
+    if (pool.status[k] < 0 || pool.status[k] > static_cast<std::int32_t>(Status::out_of_time)) return false;
     const double* result = pool.result[k];
     return !isnan(result[0]) && !isnan(result[1]) && !isnan(result[2]) && pool.iterations[k] >= 0;
 }

@@ -1,6 +1,7 @@
 #include "climbing/pool.hpp"
 
 #include "climbing/climb.hpp"
+#include "common/clock.hpp"
 #include "common/tuning.hpp"
 
 namespace vb {
@@ -220,6 +221,7 @@ void climb_all(const Search& search) {
 }
 
 void try_start(const Search& search, const double* y) {
+    if (time_is_up()) return;
     Pool& pool = search.pool;
     const Index scratch = pool.places;
     copy(y, pool.y.cols, pool.y[scratch]);
@@ -233,6 +235,7 @@ void try_start(const Search& search, const double* y) {
 }
 
 void try_switch(const Search& search, Switch other) {
+    if (time_is_up()) return;
     Pool& pool = search.pool;
     const Model& model = search.problem.model;
     if (pool.policy[0][other.state] == other.action) return;

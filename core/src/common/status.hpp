@@ -13,8 +13,9 @@ enum class Status : std::int32_t {
     line_search_failed = 3,
     out_of_iterations = 4,
     no_start = 5,
-    not_convex = 6,
-    infeasible = 7,
+    out_of_time = 6,
+    not_convex = 7,
+    infeasible = 8,
     out_of_memory = 20,
     bad_argument = 21,
 };

@@ -1,5 +1,6 @@
 #include "planning/chain_evaluation.hpp"
 
+#include "common/clock.hpp"
 #include "common/tuning.hpp"
 #include "planning/slow_chain.hpp"
 
@@ -54,7 +55,7 @@ Index approach(Planner& planner, const double* gain, Values& V, Index most, doub
     Watch watch;
     for (Index k = 1; k <= most; ++k) {
         const double spread = sweep_once(planner.chain, gain, V);
-        if (spread <= enough) return k;
+        if (spread <= enough || time_is_up()) return k;
         if (!may_hurry || !watch.slow(spread, enough)) continue;
         if (go_directly(planner)) return k + solve_directly(planner, gain, V, enough);
         may_hurry = !planner.spare.empty() &&

@@ -1,5 +1,6 @@
 #include "planning/sweeps.hpp"
 
+#include "common/clock.hpp"
 #include "common/tuning.hpp"
 #include "planning/bellman.hpp"
 #include "planning/chain_evaluation.hpp"
@@ -44,7 +45,7 @@ double continue_iteration(Planner& planner, const double* p, SweepLimits limits,
     for (Index sweeps = 1;; ++sweeps) {
         const double error = 0.5 * factor * change.spread();
         values.swap();
-        if (error <= limits.tolerance || sweeps >= limits.most) {
+        if (error <= limits.tolerance || sweeps >= limits.most || time_is_up()) {
             for (Index s = 0; s < states; ++s) V[s] = values.now[s] + factor * change.middle();
             return error;
         }

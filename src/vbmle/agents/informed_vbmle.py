@@ -65,6 +65,7 @@ from vbmle.common import keeper
 from vbmle.common.keeper import Keeper, Part, Saved
 from vbmle.common.stated import AT_LEAST_0, Check, Seed
 from vbmle.common.validation import Floats, Ints, at_most, non_negative
+from vbmle.core.library import time_is_up
 from vbmle.estimation.maximiser import make_objective, make_solver
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.planning.planner import uses_factors
@@ -183,7 +184,11 @@ class InformedVBMLE(ModelAgent):
         for k, solver in enumerate(solvers):
             proposed.setdefault(solver.policy.tobytes(), k)
         distinct = list(proposed.values())
-        if len(distinct) > 1:
+        if len(distinct) > 1 and self.deadline is not None and time_is_up():
+            self._chosen = proposed[
+                solvers[self._chosen].policy.tobytes()
+            ]  # the judge has no time: the bias in force
+        elif len(distinct) > 1:
             self._draws.refresh()
             tilt = self.feel_good / self._range
             scores = self._draws.score([solvers[k].policy for k in distinct], state, tilt)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
-from dataclasses import fields
-from typing import Any, ClassVar
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,11 +13,20 @@ from numpy.typing import ArrayLike
 from vbmle.agents.base import Agent, a_state_or_none, refuse_more
 from vbmle.agents.triggers import EveryStep, Trigger
 from vbmle.common.files import Snapshot
-from vbmle.common.keeper import Saved, a_count
-from vbmle.common.validation import Ints, index
+from vbmle.common.keeper import Saved, a_count, anything
+from vbmle.common.stated import Check
+from vbmle.common.validation import Ints, index, positive
+from vbmle.core import library
 from vbmle.estimation.counts import ForgettingCounts
 from vbmle.estimation.evidence import Evidence, Memory
 from vbmle.model.mdp import LinearMixtureMDP
+
+if TYPE_CHECKING:
+    from vbmle.agents.decision import Decision
+
+
+def _seconds_or_none(name: str, value: Any) -> float | None:
+    return None if value is None else positive(name, value)
 
 
 class ModelAgent(Agent, Memory):
@@ -28,7 +38,14 @@ class ModelAgent(Agent, Memory):
     `observe` of its own observes logged transitions one by one, unless it has an `observe_many` of its own too.
     """
 
-    saved: ClassVar[Saved] = {"decisions": a_count, "_decided": a_state_or_none}
+    saved: ClassVar[Saved] = {"decisions": a_count, "_decided": a_state_or_none, "_late": anything}
+
+    deadline: Annotated[
+        float | None,
+        Check("above 0, or None", _seconds_or_none),
+        "Seconds that a decision may take. Where they pass, the best answer so far is in force, and `last.status` says "
+        "so. Actions then depend on how fast the machine is. By default there is no limit.",
+    ] = None
 
     learns_from_counts = True
 
@@ -49,6 +66,7 @@ class ModelAgent(Agent, Memory):
         self.mdp, self.counts, self._watch = evidence.mdp, evidence.counts, evidence.watch
         self._trigger: Trigger = EveryStep()
         self._decided = -1  # the state decided for since the last observation
+        self._late = False  # whether the last decision ran out of time
         self._start()
 
     @abstractmethod
@@ -63,13 +81,28 @@ class ModelAgent(Agent, Memory):
                 state = index("state", state, self.mdp.num_states)
             fading = self.counts if isinstance(self.counts, ForgettingCounts) else None
             if self._trigger.due(state) or (fading and fading.aged):
-                self._decide(state)
+                self._decide_in_time(state)
                 self._trigger.decided()
                 if fading:
                     fading.decided()
                 self.decisions += 1
             self._decided = state
         return int(self.policy[state])  # checked already: this is the hot path
+
+    def _decide_in_time(self, state: int) -> None:
+        if self.deadline is None:
+            return self._decide(state)
+        library.give_seconds(self.deadline)
+        try:
+            self._decide(state)
+            self._late = library.time_is_up()
+        finally:
+            library.give_seconds(math.inf)
+
+    @property
+    def last(self) -> Decision | None:
+        found = super().last
+        return replace(found, status="out of time", converged=False) if found and self._late else found
 
     def observe(self, state: int, action: int, next_state: int, *more: Any, **named: Any) -> None:
         if more or named:

@@ -154,6 +154,16 @@ def status_text(status: int) -> str:
     return str(lib.vb_status_text(status).decode())
 
 
+def give_seconds(seconds: float) -> None:
+    """Give the calls of this thread so many seconds from now on; infinity ends that."""
+    lib.vb_give_seconds(seconds)
+
+
+def time_is_up() -> bool:
+    """Whether they have passed: then what is iterated has ended with what it had."""
+    return bool(lib.vb_time_is_up())
+
+
 OUT_OF_MEMORY = int(vb_statuses.VB_OUT_OF_MEMORY)
 REFUSED = OUT_OF_MEMORY
 """Statuses from here on say that nothing was done."""

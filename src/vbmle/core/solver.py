@@ -19,7 +19,7 @@ STATUSES = (
     *(
         one.name.removeprefix("VB_").replace("_", " ").lower()
         for one in vb_statuses
-        if vb_statuses.VB_OK < one <= vb_statuses.VB_NO_START
+        if vb_statuses.VB_OK < one <= vb_statuses.VB_OUT_OF_TIME
     ),
 )
 """How a climb ends, in words."""
