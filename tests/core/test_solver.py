@@ -29,7 +29,15 @@ def seen(model: Model, values: np.ndarray) -> Counts:
 
 
 def test_statuses_are_those_of_the_header():
-    ends = "converged", "stalled", "no step", "line search failed", "out of iterations", "no start"
+    ends = (
+        "converged",
+        "stalled",
+        "no step",
+        "line search failed",
+        "out of iterations",
+        "no start",
+        "out of time",
+    )
     assert ends == STATUSES
     assert STATUSES[vb_statuses.VB_LINE_SEARCH_FAILED] == "line search failed"
 
