@@ -57,7 +57,7 @@ def measure(kind: str, effort: Effort) -> list[Row]:
     """Making an agent and its first decision, for every agent: the least of a few times."""
     models = [MODEL_KINDS[kind](discount) for discount in (NEAR, NEARER)]
     rows = []
-    for name, agent in catalogue.agents().items():
+    for name, agent in catalogue.general().items():
         near, nearer = (
             min(_first(agent, mdp) for _ in range(min(DECISION_REPEATS, effort.horizon))) for mdp in models
         )

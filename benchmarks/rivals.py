@@ -117,7 +117,7 @@ def every_agent(name: str, effort: Effort) -> list[Row]:
 def _makers() -> dict[str, Callable[[World], Any]]:
     """Every agent of the catalogue, and UCLK with a plan in every step."""
     found: dict[str, Callable[[World], Any]] = {}
-    for name, kind in catalogue.agents().items():
+    for name, kind in catalogue.general().items():
         found[name] = partial(_make, kind)
     found["UCLK, every step"] = lambda world: UCLK(world.mdp, update="every-step")
     return found

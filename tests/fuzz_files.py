@@ -105,7 +105,7 @@ def kinds(folder: Path) -> list[Kind]:
         worlds[name].mdp.save(path)
         found.append(Kind(f"model, {name}", path.read_bytes(), vbmle.LinearMixtureMDP.load, check_model))
     classes: list[tuple[Any, dict[str, Any], str]] = [
-        (kind, {}, MODELS[number % 2]) for number, kind in enumerate(catalogue.agents().values())
+        (kind, {}, MODELS[number % 2]) for number, kind in enumerate(catalogue.general().values())
     ]
     classes += [
         (vbmle.VBMLE, {"update": "doubling", "search": "local"}, MODELS[1]),

@@ -97,7 +97,7 @@ def play(agent: Any, world: Any, odd: tuple[int, int, int] | None) -> tuple[str,
 def record(only: str = "") -> dict[str, tuple[str, str]]:
     """All runs of the agents whose name contains `only`; one that is refused has the reason in place of actions."""
     found = {}
-    for name, kind in catalogue.agents().items():
+    for name, kind in catalogue.general().items():
         for place, world in example_models().items() if only in name else ():
             for settings in variants(kind):
                 told = json.dumps(settings, sort_keys=True)
@@ -114,7 +114,7 @@ def record(only: str = "") -> dict[str, tuple[str, str]]:
 def by_default() -> dict[str, dict[str, str]]:
     """The actions of every agent with its default settings, by agent and world, but for worlds with ties."""
     found: dict[str, dict[str, str]] = {}
-    for name, kind in catalogue.agents().items():
+    for name, kind in catalogue.general().items():
         worlds = {place: world for place, world in example_models().items() if place not in TIED}
         truth = {place: {"theta": world.theta} if kind.needs_truth else {} for place, world in worlds.items()}
         found[name] = {

@@ -16,7 +16,7 @@ import vbmle
 from vbmle.experiments import catalogue
 
 RIVER = EXAMPLES["three-parameter river"]
-AGENTS = catalogue.agents()
+AGENTS = catalogue.general()
 WAYS: dict[str, Callable[[Any], Any]] = {
     "pickle": lambda value: pickle.loads(pickle.dumps(value)),
     "copy": copy.copy,

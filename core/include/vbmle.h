@@ -25,5 +25,6 @@
 #include "vbmle/sampling.h"          /* posteriors */
 #include "vbmle/judging.h"           /* policies judged by draws from a posterior */
 #include "vbmle/tabular.h"           /* reward-biased rows */
+#include "vbmle/bayes.h"             /* Bayes-optimal control of candidates */
 
 #endif

@@ -5,6 +5,7 @@ from vbmle import testing as testing
 from vbmle import theory as theory
 from vbmle import worlds as worlds
 from vbmle.agents.base import Agent as Agent
+from vbmle.agents.bayes_optimal import BayesOptimal as BayesOptimal
 from vbmle.agents.belief import Belief as Belief
 from vbmle.agents.evill import EVILL as EVILL
 from vbmle.agents.feel_good import FeelGoodSampling as FeelGoodSampling

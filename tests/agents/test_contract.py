@@ -12,7 +12,7 @@ from vbmle.common.settings import choices_of
 from vbmle.experiments import catalogue
 from vbmle.testing import check_agent
 
-AGENTS = catalogue.agents()
+AGENTS = catalogue.general()
 SEVERAL = ("tabular, a product of simplices", "hypercube, a cross-polytope", "reward of the next state")
 OTHERS: list[tuple[str, dict[str, Any]]] = [
     ("VBMLE", {"bias": "log", "bias_scale": 0.3, "ridge": 0.0}),

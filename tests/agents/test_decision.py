@@ -30,7 +30,7 @@ from vbmle.worlds import random_network, riverswim
 NETWORK, RIVER = random_network(3, 2, 3, temperature=0.1, seed=1), riverswim(4)
 
 
-@pytest.mark.parametrize("name", catalogue.agents())
+@pytest.mark.parametrize("name", catalogue.general())
 def test_nothing_was_solved_before_the_first_decision(name: str):
     kind = catalogue.agents()[name]
     if kind.needs_truth:

@@ -165,6 +165,11 @@ def nulls() -> Iterator[tuple[str, tuple[Any, ...]]]:
     yield "vb_solver_restore", (None, 1, 0)
     yield "vb_solver_look", (None, None)
     yield "vb_solver_set_starts", (None, None)
+    yield "vb_bayes_new", (None, None)
+    yield "vb_bayes_add", (None, None, None)
+    yield "vb_bayes_improve", (None, None, None)
+    yield "vb_bayes_look", (None, None)
+    yield "vb_bayes_keep", (None, None)
     yield "vb_counts_new", (None, None, None)
     yield "vb_counts_load", (None, None, None, 0)
     yield "vb_counts_look", (None, None)
@@ -183,7 +188,7 @@ def test_null_is_refused(name: str, arguments: tuple[Any, ...]):
 
 
 def test_freeing_nothing_does_nothing():
-    for name in ("model", "counts", "solver"):
+    for name in ("model", "counts", "solver", "bayes"):
         getattr(library.lib, f"vb_{name}_free")(None)
 
 

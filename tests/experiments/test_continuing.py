@@ -23,7 +23,7 @@ def joined(short: Played, more: Played, trial: Trial) -> dict[str, Any]:
     return {name: np.append(short.columns[name][:rows], column) for name, column in more.columns.items()}
 
 
-@pytest.mark.parametrize("agent", catalogue.agents())
+@pytest.mark.parametrize("agent", catalogue.general())
 def test_every_agent_goes_on_as_if_it_had_never_stopped(agent: str):
     """In two steps, so that what went on can be gone on with."""
     make = {"worlds": {"net": NETWORK}, "agents": {"it": Choice(agent)}, "record": ALL}

@@ -47,7 +47,7 @@ def files_that_run(agent: str, world: Choice) -> set[str]:
     return found
 
 
-@pytest.mark.parametrize("agent", catalogue.agents())
+@pytest.mark.parametrize("agent", catalogue.general())
 def test_all_that_an_agent_runs_is_in_the_key(agent: str):
     """The mistake of leaving out what decides numbers."""
     ran = files_that_run(agent, NETWORK)

@@ -22,7 +22,7 @@ from vbmle.serve.service import restore
 RIVER = worlds.riverswim(4)
 """Tabular, so that every agent can learn it."""
 
-AGENTS = [name for name, kind in catalogue.agents().items() if not kind.needs_truth]
+AGENTS = [name for name, kind in catalogue.general().items() if not kind.needs_truth]
 
 
 def image(state: Ledger, learner: Learner) -> tuple[bytes, bytes, list[int]]:

@@ -34,7 +34,7 @@ def filled(folder: Path, experiments: list[Experiment], final: dict[str, float])
 
 
 def test_every_agent_is_compared():
-    assert {name for name, _ in AGENTS.values()} == set(catalogue.agents())
+    assert {name for name, _ in AGENTS.values()} == set(catalogue.general())
 
 
 def test_tuning_and_comparison_share_no_seed():

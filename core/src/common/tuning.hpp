@@ -230,6 +230,16 @@
     constant(Index, judged_sweeps, 100, "sweeps", "of four draws; where more are ahead each goes the planner's way") \
     constant(Index, judged_short_features, 4, "numbers", \
              "features of up to so many are read as fast as probabilities that were kept") \
+    /* Bayes-optimal control */ \
+    constant(Index, bayes_belief_bits, 44, "bits", "of each probability that beliefs are told apart by") \
+    constant(Index, bayes_deepest, 2000, "steps", "of a trial, at most") \
+    constant(Index, bayes_edges_per_node, 4, "edges", "there is room for so many") \
+    constant(double, bayes_vector_gain, 1e-3, "of the gap at a belief", "a new lower bound has to gain more, until that ends progress") \
+    constant(Index, bayes_grid_numbers, 500'000, "numbers", "that sweeps over a grid of beliefs read, at most") \
+    constant(Index, bayes_grid_finest, 200, "parts", "into which a grid divides 1, at most") \
+    constant(double, bayes_grid_rounding, 1e-9, "of a part", "by so much beliefs may miss the grid and stand on it") \
+    constant(Index, bayes_grid_sweeps, 1000, "sweeps", "of a grid, at most") \
+    constant(double, bayes_grid_change, 1e-6, "value", "sweeps end where they change no more") \
     /* What a caller may ask for */ \
     constant(Index, limit_places, 1000, "maxima", "kept side by side by one solver") \
     constant(Index, limit_factored, 1'048'576, "states", "above, dense factors would not fit into any memory") \

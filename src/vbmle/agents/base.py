@@ -109,6 +109,9 @@ class Agent(Stated, Keeper, ABC):
     needs_truth: ClassVar[bool] = False
     """Whether the setting `theta` is the hidden truth of the world, filled in by the code that runs it there."""
 
+    needs_candidates: ClassVar[bool] = False
+    """Whether theta has to be one of finitely many (`domain="vertices"`)."""
+
     role: ClassVar[Role] = "explorer"
     """How comparisons take it: see `Role`."""
 

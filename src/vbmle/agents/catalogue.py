@@ -22,3 +22,8 @@ def agents() -> dict[str, type[Agent]]:
             if concrete and not name.startswith("_") and value.__module__ == module.__name__:
                 found[name] = value
     return dict(sorted(found.items()))
+
+
+def general() -> dict[str, type[Agent]]:
+    """Those for models of every kind: none that needs candidates."""
+    return {name: kind for name, kind in agents().items() if not kind.needs_candidates}

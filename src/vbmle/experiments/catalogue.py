@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from vbmle.agents.catalogue import agents as agents
+from vbmle.agents.catalogue import general as general
 from vbmle.common import settings
 from vbmle.common.settings import settings_of, types_of, written
 from vbmle.common.stated import REQUIRED

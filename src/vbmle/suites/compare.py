@@ -28,7 +28,7 @@ SUFFIX = ", tuned"
 
 def compared() -> dict[str, tuple[str, Knob | None]]:
     """By label: every agent of the catalogue, and what is tuned; the reference first, agents without a knob last."""
-    found = {kind.label or name: (name, kind) for name, kind in catalogue.agents().items()}
+    found = {kind.label or name: (name, kind) for name, kind in catalogue.general().items()}
 
     def order(label: str) -> tuple[bool, bool, bool, str]:
         kind = found[label][1]
