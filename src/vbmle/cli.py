@@ -123,7 +123,7 @@ def paper(
     trials: Trials = None,
     horizon: Horizon = None,
 ) -> None:
-    """Run what the paper shows and what its reviewers asked for; ends in DIR/report.html. Run again to resume."""
+    """Reproduce the paper's experiments, and the ones its reviewers asked for, into DIR. Run again to resume."""
     from vbmle.experiments import world_measures
     from vbmle.paper.suite import experiments, measured
 
@@ -261,7 +261,7 @@ def bench(
     ] = Path("bench"),
     quick: Annotated[bool, typer.Option("--quick", help="Every row from few steps: a first look.")] = False,
 ) -> None:
-    """Measure speed, as ratios of things that take turns in one run, with targets."""
+    """Benchmark vbmle against reference implementations, interleaved in one run."""
     import os
     import subprocess
 

@@ -137,7 +137,7 @@ class History(Shown, Value):
     distance_mean : (T,) array, or None
         For an agent with one theta for each (s, a), the mean of their distances, if recorded.
     trouble : (T,) array, or None
-        1 in steps whose decision was in trouble (see `vbmle.agents.decision`), else 0, if recorded.
+        1 in steps whose decision failed (see `vbmle.agents.decision`), else 0, if recorded.
     metrics : dict of (T,) arrays
         Metrics of your own, by name.
     world : World, or None
@@ -517,7 +517,7 @@ def _recorders(
 
 
 def _troubles(agent: Any) -> Callable[[], bool]:
-    """Tells, each time it is called, whether the agent has taken a decision since the last time that was in trouble."""
+    """Tells, each time it is called, whether the agent has taken a decision since the last time that failed."""
     seen = getattr(agent, "decisions", 0)
 
     def look() -> bool:

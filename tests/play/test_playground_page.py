@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from accessible import violations
 from playground import PHONE, Opened, browser, laptop, path
 from playwright.sync_api import Browser, Page
 
@@ -189,6 +190,19 @@ def test_a_tile_can_be_picked_by_keyboard(laptop: Opened):
     laptop.settle()
     assert laptop.at()["moves"] == {"0": 2}
     assert "here now" in str(page.locator(".board.likely .tile").nth(2).get_attribute("aria-label"))
+
+
+@pytest.mark.parametrize("world", WORLDS)
+def test_everybody_can_read_it(browser: Browser, path: Path, world: str):
+    """In light, in dark and on a phone, axe-core finds nothing."""
+    opened = Opened(browser, path, f"#world={world}&t=30&seed=1", reduced_motion="reduce")
+    assert violations(opened.page) == []
+    opened.page.emulate_media(color_scheme="dark")
+    assert violations(opened.page, rules="colours") == []
+    opened.page.emulate_media(color_scheme="light")
+    opened.page.set_viewport_size({"width": PHONE["width"], "height": PHONE["height"]})
+    assert violations(opened.page) == []
+    opened.page.close()
 
 
 def test_space_plays_and_pauses(laptop: Opened):

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from accessible import violations
 from playwright.sync_api import Browser, FloatRect, Locator, Page, expect, sync_playwright
 from serving import DEPOT, NPZ, PATIENCE, Local, Process, served
 
@@ -119,6 +120,7 @@ def test_all_loops_with_the_worst_first(page: Page, server: Process):
     assert (luminance(style(page, "body", "backgroundColor")) < 0.2) == page.evaluate(
         "matchMedia('(prefers-color-scheme: dark)').matches"
     )
+    assert violations(page) == []
     assert wrong == []
 
 
@@ -151,6 +153,7 @@ def test_the_verdict_and_the_switch_are_seen_at_once(page: Page, server: Process
     assert contrast(page, ".verdict") >= 4.5
     assert contrast(page, "h1 .pill") >= 4.5
     assert fits(page)
+    assert violations(page) == []
     assert wrong == []
 
 

@@ -67,6 +67,7 @@ class Boards {
     const mark = this.scene.marks[state] ?? "";
     const size = mark.length > 7 ? 14 : 17;
     draw(group, "text", { class: "mark", x: TILE / 2, y: 90, "font-size": size }, mark);
+    group.append(" ");
     const glyph = draw(group, "text", { x: TILE / 2, y: 66, "font-size": 38 });
     group.addEventListener("click", () => this.choose(state));
     return { group, rect, glyph, state };

@@ -36,7 +36,7 @@ function sentence(run, t) {
   const does = (steps) => scene.verbs[steps[0].action];
   if (t === 0) {
     const same = likely[0].action === biased[0].action;
-    const seen = `Nothing has been seen yet${run.recorded ? "" : ", so no mixture is much more likely than another"}.`;
+    const seen = `No data yet${run.recorded ? "" : ": every mixture is about equally likely"}.`;
     if (same) return `${seen} The most likely model and the biased one start the same way: each ${does(likely)}.`;
     return `${seen} The most likely model ${does(likely)}; the biased one ${does(biased)}.`;
   }
