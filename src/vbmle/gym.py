@@ -74,7 +74,7 @@ class WorldEnv(gymnasium.Env[Any, Any]):
     ----------
     world : World or str, default "riverswim"
         A world, or the name of one of `vbmle.worlds`.
-    render_mode : {"ansi"}, optional
+    render_mode : "ansi" or None, optional
         "ansi" renders the last step as text; by default nothing is rendered.
     **settings
         The settings of a world that is given by name.

@@ -242,7 +242,11 @@ def _said(setting: Setting) -> str:
     said = " or ".join(dict.fromkeys(_type_words(member) for member in members))
     if setting.default is REQUIRED:
         return said
-    return f"{said}, optional" if setting.default is None else f"{said}, default {_quoted(setting.default)}"
+    if setting.default is not None:
+        return f"{said}, default {_quoted(setting.default)}"
+    if said.startswith("{"):  # the first of listed choices would be taken for the default
+        said = said.strip("{}").replace(", ", " or ") + " or None"
+    return f"{said}, optional"
 
 
 def _type_words(annotation: Any) -> str:
