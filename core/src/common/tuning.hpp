@@ -27,6 +27,8 @@
              "a policy is evaluated until the spread of changes is down to this") \
     constant(double, sweep_enough_of_few, 0.02, "of the spread before", "the same where few pairs are contested") \
     constant(double, sweep_few_contested, 0.25, "pairs per state", "up to so many contested pairs are few") \
+    constant(Index, sweep_strands, 4, "runs of states", \
+             "that take turns in a sweep where states lead to the next ones: a processor works on as many at once") \
     constant(Index, watch_begin, 4, "sweeps", \
              "the first ones, which are faster than the others, before convergence is watched") \
     constant(Index, watch_interval, 12, "sweeps", "from one look at the speed of convergence to the next") \
@@ -43,6 +45,15 @@
     constant(double, direct_per_sweep, 3.0, "products per transition and horizon 1/(1-gamma)", \
              "what sparse factors may take to be cheaper than sweeps (measured)") \
     constant(double, direct_per_transition, 1500.0, "products per transition", "the same for Krylov's way (measured)") \
+    constant(double, direct_entry, 8.0, "transitions of a sweep", "what an entry of sparse factors costs (measured)") \
+    constant(double, direct_product, 0.25, "transitions of a sweep", "what a product costs (measured)") \
+    constant(double, direct_asked, 60.0, "sweeps", "in a plan, before it is asked what factors would cost ...") \
+    constant(double, direct_ahead, 200.0, "sweeps", "... if so many are ahead") \
+    constant(double, direct_tried, 2.0, "times the cost of factors", "so much is tried by sweeps first ...") \
+    constant(double, direct_stuck, 4.0, "times as much", "where sweeps do not converge yet: many policies are still ahead") \
+    constant(double, direct_policies, 4.0, "times the cost of factors", \
+             "... and so much must be ahead: a few policies are evaluated before one is the best") \
+    constant(double, direct_farthest, 1e5, "sweeps", "how far is looked ahead, and what factors may cost, at most") \
     constant(Index, direct_corrections, 3, "solves", "of one evaluation, at most: the later ones correct what rounding left") \
     constant(double, order_numbered, 30.0, "products per entry", \
              "an order that takes no more needs no better one") \

@@ -1,6 +1,7 @@
 #include "planning/chain.hpp"
 
 #include "common/lanes.hpp"
+#include "common/tuning.hpp"
 
 namespace vb {
 
@@ -85,39 +86,63 @@ double for_sample(const Chain& chain, Work work) {
 void find_order(Chain& chain) {
     if (chain.full != nullptr) return;
     double forward = 0.0, backward = 0.0;
-    for_sample(chain, [&](Index s) {
+    Index next = 0;
+    const double count = for_sample(chain, [&](Index s) {
+        bool near = false;
         for (Index i = chain.begin[s]; i < chain.end[s]; ++i) {
             forward += chain.successor[i] > s ? chain.weight[i] : 0.0;
             backward += chain.successor[i] < s ? chain.weight[i] : 0.0;
+            near = near || chain.successor[i] == s + 1 || chain.successor[i] == s - 1;
         }
+        next += near;
     });
     chain.descending = forward > backward;
+    chain.strands = 2.0 * static_cast<double>(next) > count ? tuning.sweep_strands : 1;
 }
 
+namespace {
+
+// work(s) for every state in the chain's order, or from the last to the first: the strands take turns.
+template <class Work>
+void for_states(const Chain& chain, bool descending, Work work) {
+    const Index states = chain.num_states, run = states / chain.strands, last = states - 1;
+    if (descending) {
+        for (Index k = chain.strands * run; k < states; ++k) work(last - k);
+        for (Index k = 0; k < run; ++k) {
+            for (Index first = 0; first < chain.strands * run; first += run) work(last - first - k);
+        }
+    } else {
+        for (Index k = 0; k < run; ++k) {
+            for (Index first = 0; first < chain.strands * run; first += run) work(first + k);
+        }
+        for (Index k = chain.strands * run; k < states; ++k) work(k);
+    }
+}
+
+}  // namespace
+
 double ordered_sweep(const Chain& chain, const double* gain, double* V) {
-    const Index states = chain.num_states, step = chain.descending ? -1 : 1;
     double low = 0.0, high = 0.0, residual = 0.0;
-    for (Index k = 0, s = chain.descending ? states - 1 : 0; k < states; ++k, s += step) {
+    for_states(chain, chain.descending, [&](Index s) {
         const double value = gain[s] + chain.ahead(s, V), change = value - V[s];
         V[s] = value;
         low = smaller(low, change);
         high = larger(high, change);
-    }
+    });
     const double count = for_sample(chain, [&](Index s) { residual += gain[s] + chain.ahead(s, V) - V[s]; });
     const double lift = residual / (count * (1.0 - chain.discount));
-    for (Index s = 0; s < states; ++s) V[s] += lift;
+    for (Index s = 0; s < chain.num_states; ++s) V[s] += lift;
     return chain.discount * (high - low);
 }
 
 void push_rest(const Chain& chain, double* rest, double* w) {
-    const Index states = chain.num_states, step = chain.descending ? 1 : -1;
-    for (Index k = 0, s = chain.descending ? 0 : states - 1; k < states; ++k, s += step) {
+    for_states(chain, !chain.descending, [&](Index s) {
         const double value = rest[s];
-        if (value == 0.0) continue;
+        if (value == 0.0) return;
         rest[s] = 0.0;
         w[s] += value;
         chain.spread_from(s, value, rest);
-    }
+    });
 }
 
 void chain_sweep(const Chain& chain, const double* gain, const double* V, double* out) {
@@ -140,19 +165,18 @@ Lanes row_of_columns(const Chain& chain, Index s, const double* gain, const doub
 }  // namespace
 
 void ordered_sweep_columns(const Chain& chain, const double* gain, double* X, double* left) {
-    const Index states = chain.num_states, step = chain.descending ? -1 : 1;
     Lanes low = {}, high = {}, residual = {};
-    for (Index k = 0, s = chain.descending ? states - 1 : 0; k < states; ++k, s += step) {
+    for_states(chain, chain.descending, [&](Index s) {
         const Lanes value = row_of_columns(chain, s, gain, X), change = value - load(X + s * kTogether);
         store(value, X + s * kTogether);
         low = least(change, low);
         high = greatest(change, high);
-    }
+    });
     const double count = for_sample(chain, [&](Index s) {
         residual += row_of_columns(chain, s, gain, X) - load(X + s * kTogether);
     });
     const Lanes lift = residual / (count * (1.0 - chain.discount));
-    for (Index s = 0; s < states; ++s) store(load(X + s * kTogether) + lift, X + s * kTogether);
+    for (Index s = 0; s < chain.num_states; ++s) store(load(X + s * kTogether) + lift, X + s * kTogether);
     store(chain.discount * (high - low), left);
 }
 

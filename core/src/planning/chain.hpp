@@ -38,6 +38,7 @@ struct Chain {
     Vector weight;                  // gamma p
     Vector gain;                    // (S,) R(s, pi(s))
     bool descending = false;        // the order of ordered sweeps
+    Index strands = 1;              // runs of states that take turns in them, so that no state waits for the one before
 
     const double* full_row(Index s) const { return full + pair[s] * num_states; }
 

@@ -44,20 +44,22 @@ void begin_evaluation(Planner& planner, const double* p) {
     planner.direct.in_force = planner.direct.at_once;
 }
 
-bool go_directly(Planner& planner) {
-    planner.direct.in_force = find_direct(planner.direct, *planner.model, planner.chain);
-    return planner.direct.in_force;
+bool go_directly(Planner& planner, double most) {
+    Direct& direct = planner.direct;
+    direct.in_force = cost_of_direct(direct, *planner.model, planner.chain) <= most;
+    if (direct.in_force) factor_chain(direct, planner.chain);
+    return direct.in_force;
 }
 
 Index approach(Planner& planner, const double* gain, Values& V, Index most, double enough) {
-    if (planner.direct.in_force && go_directly(planner)) return solve_directly(planner, gain, V, enough);
+    if (planner.direct.in_force && go_directly(planner, tuning.direct_farthest)) return solve_directly(planner, gain, V, enough);
     bool may_hurry = true;
     Watch watch;
     for (Index k = 1; k <= most; ++k) {
         const double spread = sweep_once(planner.chain, gain, V);
         if (spread <= enough || time_is_up()) return k;
         if (!may_hurry || !watch.slow(spread, enough)) continue;
-        if (go_directly(planner)) return k + solve_directly(planner, gain, V, enough);
+        if (go_directly(planner, static_cast<double>(most - k))) return k + solve_directly(planner, gain, V, enough);
         may_hurry = !planner.spare.empty() &&
                     solve_slow_chain(planner.chain, Side::values, gain, V.now, 0.5 * enough, planner.spare);
     }

@@ -31,8 +31,9 @@ struct Watch {
 // Forgets the chain before: these probabilities hold from now on.
 void begin_evaluation(Planner& planner, const double* p);
 
-// Finds the factors of the chain at hand; where they pay they are in force until another evaluation begins.
-bool go_directly(Planner& planner);
+// Finds the factors of the chain at hand, where they cost no more than so many sweeps; then they are in force until
+// another evaluation begins.
+bool go_directly(Planner& planner, double most);
 
 // Sweeps until the spread of the residual is at most `enough`, or `most` were made; the number made. The last values are
 // V.now. `find_order` was called.

@@ -56,6 +56,8 @@ EliminationTree find_order(Arena& scratch, const Graph& graph, double most) {
 // Lays out the factors for such rows; they stay empty where they would take too much.
 void lay_out_factors(Direct& direct, const Model& model, Arena& scratch, const SparseRows& rows) {
     direct.factors = {};
+    direct.sweeps = kInfinity;
+    direct.made = false;
     if (scratch.failed()) return;
     const double most = most_products(model);
     const Graph graph = make_graph(scratch, rows);
@@ -65,7 +67,9 @@ void lay_out_factors(Direct& direct, const Model& model, Arena& scratch, const S
     const Elimination plan = make_elimination(*direct.arena, scratch, graph, tree);
     if (scratch.failed() || direct.arena->failed()) return;
     const SparseFactors made = make_sparse_factors(*direct.arena, plan);
-    if (!direct.arena->failed()) direct.factors = made;
+    if (direct.arena->failed()) return;
+    direct.factors = made;
+    direct.sweeps = sweeps_for_factors(model, tree.products, tree.entries);
 }
 
 // Room that does not depend on a policy.
@@ -102,29 +106,29 @@ void keep(Direct& direct, const Chain& chain) {
 
 }  // namespace
 
-bool find_direct(Direct& direct, const Model& model, const Chain& chain) {
-    if (direct.arena == nullptr || chain.full != nullptr) return false;
+double cost_of_direct(Direct& direct, const Model& model, const Chain& chain) {
+    if (direct.arena == nullptr || chain.full != nullptr) return kInfinity;
     Arena scratch;
     if (direct.ordered == Ordered::never) {
         begin_anew(direct, chain);
-        if (direct.arena->failed()) return false;
+        if (direct.arena->failed()) return kInfinity;
         lay_out_factors(direct, model, scratch, rows_of_all(scratch, model));
         direct.ordered = direct.factors.empty() ? Ordered::each_policy : Ordered::all_pairs;
     }
-    const bool same = same_policy(direct, chain);
-    if (!same && direct.ordered == Ordered::each_policy) {
+    if (direct.ordered == Ordered::each_policy && !same_policy(direct, chain)) {
         begin_anew(direct, chain);
-        if (direct.arena->failed()) return false;
+        if (direct.arena->failed()) return kInfinity;
         lay_out_factors(direct, model, scratch, rows_of_policy(scratch, chain));
-    }
-    if (direct.factors.empty()) {
         copy(chain.pair.data, chain.num_states, direct.pair.data);
-        return false;
     }
-    if (same && same_weights(direct, chain)) return true;
+    return direct.sweeps;
+}
+
+void factor_chain(Direct& direct, const Chain& chain) {
+    if (direct.made && same_policy(direct, chain) && same_weights(direct, chain)) return;
     keep(direct, chain);
     factor_difference(direct.factors, {chain.begin.data, chain.end.data, chain.successor.data, chain.weight.data});
-    return true;
+    direct.made = true;
 }
 
 bool correct_values(const Direct& direct, const Chain& chain, const double* gain, double* V, double enough) {

@@ -15,18 +15,23 @@ enum class Ordered { never, all_pairs, each_policy };
 struct Direct {
     Arena* arena = nullptr;     // for what follows, when it is first needed; null: factors are never used
     bool at_once = false;       // factors are cheaper than sweeps from the first one on
-    bool in_force = false;      // sweeps were slow in this plan, or whatever it is
+    bool in_force = false;      // sweeps were slow in this plan or evaluation
     Ordered ordered = Ordered::never;
     SparseFactors factors;      // empty: they would take too much
-    View<std::int32_t> pair;    // (S,) of the policy that the factors, or their absence, belong to
+    double sweeps = kInfinity;  // what factors and their solves cost, in sweeps
+    View<std::int32_t> pair;    // (S,) of the policy that they were laid out for
+    bool made = false;          // the factors are those of that policy, with the weights below
     Vector weight;              // gamma p of that chain
     Vector residual;            // (S,) scratch
 };
 
 Direct make_direct(Arena& arena, const Model& model, bool full);
 
-// Factors for the chain, unless they are those at hand; false where they would take too much, or there is no room.
-bool find_direct(Direct& direct, const Model& model, const Chain& chain);
+// What factors of the chain cost, in sweeps; infinite where they would take too much, or there is no room.
+double cost_of_direct(Direct& direct, const Model& model, const Chain& chain);
+
+// Factors of the chain, where that is finite, unless they are those at hand.
+void factor_chain(Direct& direct, const Chain& chain);
 
 // Corrects V by its residual in V = gain + gamma P_pi V, unless the spread of that is no more than `enough`: then false.
 bool correct_values(const Direct& direct, const Chain& chain, const double* gain, double* V, double enough);

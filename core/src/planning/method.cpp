@@ -40,9 +40,25 @@ bool direct_at_once(const Model& model) {
     return true;
 }
 
+namespace {
+
+// Transitions of a policy, on average.
+double followed(const Model& model) {
+    return static_cast<double>(model.num_transitions) / static_cast<double>(model.num_actions);
+}
+
+}  // namespace
+
+double sweeps_for_factors(const Model& model, double products, double entries) {
+    return (tuning.direct_entry * entries + tuning.direct_product * products) / followed(model);
+}
+
+bool direct_pays(double cost, double so_far, double ahead) {
+    return so_far >= tuning.direct_tried * cost && ahead >= tuning.direct_policies * cost;
+}
+
 double most_products(const Model& model) {
-    const double followed = static_cast<double>(model.num_transitions) / static_cast<double>(model.num_actions);
-    return followed * smaller(tuning.direct_per_sweep / (1.0 - model.discount), tuning.direct_per_transition);
+    return followed(model) * smaller(tuning.direct_per_sweep / (1.0 - model.discount), tuning.direct_per_transition);
 }
 
 Method method_for_l1_plans(const Model& model) {

@@ -33,6 +33,12 @@ bool direct_at_once(const Model& model);
 // The multiplications above which sparse factors of one policy cost more than what they replace.
 double most_products(const Model& model);
 
+// What sparse factors of one policy cost with their solves, in sweeps.
+double sweeps_for_factors(const Model& model, double products, double entries);
+
+// Whether to go on with sparse factors, given that cost, what sweeps have cost so far, and what they will, as it looks.
+bool direct_pays(double cost, double so_far, double ahead);
+
 // The faster one for plans over L1 balls of transition probabilities.
 Method method_for_l1_plans(const Model& model);
 

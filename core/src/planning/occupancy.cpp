@@ -35,7 +35,7 @@ void find_rest(const Chain& chain, Index state, const double* w, double* rest) {
 
 // By sparse factors; r is what they leave. False where they do not pay.
 bool solve_visits(Planner& planner, Index state, double* w, double* rest) {
-    if (!go_directly(planner)) return false;
+    if (!go_directly(planner, tuning.direct_farthest)) return false;
     correct_visits(planner.direct, rest, w);
     find_rest(planner.chain, state, w, rest);
     return true;

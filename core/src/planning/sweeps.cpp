@@ -32,6 +32,33 @@ double enough_for(const Planner& planner, double spread, double settled) {
     return (static_cast<double>(planner.contest.count) > few ? tuning.sweep_enough : tuning.sweep_enough_of_few) * spread;
 }
 
+// How an iteration gets on, in sweeps of one policy.
+struct Progress {
+    double so_far = 0.0;
+    double before = kInfinity;  // the error before the last round
+
+    // Whether, at the pace of the last round, which cost so much, factors are the shorter way.
+    bool factors_pay(Planner& planner, double error, double tolerance, double cost) {
+        const bool stuck = !(error < before);
+        const double ahead = sweeps_ahead(planner.model->discount, error, tolerance, cost);
+        before = error;
+        so_far += cost;
+        if (planner.direct.arena == nullptr || planner.direct.in_force) return false;
+        if (so_far < tuning.direct_asked || ahead < tuning.direct_ahead) return false;
+        const double factors = cost_of_direct(planner.direct, *planner.model, planner.chain);
+        return direct_pays(factors, stuck ? so_far / tuning.direct_stuck : so_far, ahead);
+    }
+
+    // Sweeps until the tolerance; gamma is the slowest pace there is.
+    double sweeps_ahead(double discount, double error, double tolerance, double cost) const {
+        double rate = error / before, slowest = 1.0, ahead = 0.0;
+        for (double k = 0.0; k < cost; k += 1.0) slowest *= discount;
+        rate = smaller(rate, slowest);
+        for (double left = error; left > tolerance && ahead < tuning.direct_farthest; left *= rate) ahead += cost;
+        return ahead;
+    }
+};
+
 }  // namespace
 
 double continue_iteration(Planner& planner, const double* p, SweepLimits limits, Range first, Index* policy, double* V) {
@@ -42,6 +69,8 @@ double continue_iteration(Planner& planner, const double* p, SweepLimits limits,
     planner.contest.everything = true;
     begin_evaluation(planner, p);
     Range change = first;
+    Progress progress;
+    double cost = 0.0;
     for (Index sweeps = 1;; ++sweeps) {
         const double error = 0.5 * factor * change.spread();
         values.swap();
@@ -54,9 +83,12 @@ double continue_iteration(Planner& planner, const double* p, SweepLimits limits,
         rule_out(planner, values.now, 2.0 * error + rounding);
         follow(planner.chain, model, p, reward, policy);
         if (begins) find_order(planner.chain);
+        if (progress.factors_pay(planner, error, limits.tolerance, cost)) planner.direct.in_force = true;
         const double enough = enough_for(planner, change.spread(), 2.0 * limits.tolerance / factor);
         const Index most = planner.contest.count == 0 ? limits.most - sweeps : limits.inner;
-        sweeps += approach(planner, planner.chain.gain.data, values, most, enough);
+        const Index made = approach(planner, planner.chain.gain.data, values, most, enough);
+        sweeps += made;
+        cost = static_cast<double>(made) + 1.0 + static_cast<double>(planner.contest.count) / static_cast<double>(states);
         change = improve(planner, p, reward, values, policy);
     }
 }
