@@ -1,18 +1,21 @@
 """What the report says, and its picture of who wins where, on records whose truth is known."""
 
 import dataclasses
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 from made_up import Losses, made_up, saved, worlds_of
 
+import vbmle
 from vbmle.experiments import stopping
 from vbmle.experiments.records import Results
 from vbmle.experiments.stopping import Stopping
 from vbmle.report import answers, exploring, leaders, runs, sections, summary, tables, who_wins, words, write
 from vbmle.report.sections import Section, Text
 
+WRITTEN = (".py", ".html", ".css", ".js")
 SAME: list[float | None] = [0.0, 0.5, 0.1, 3.0, 0.2, 0.3]
 WORSE: list[float | None] = [10.0, 11.0, 10.5, 12.0, 10.2, 10.9]
 
@@ -219,11 +222,15 @@ def test_where_most_decisions_are_in_trouble_comes_first_and_the_rest_is_counted
 def test_a_world_that_two_experiments_have_is_drawn_in_a_row_of_its_own_for_each():
     losses: Losses = {("w", "ours"): SAME * 2, ("w", "plain"): WORSE * 2}
     shorter: Losses = {key: lost[:6] for key, lost in losses.items()}
-    both = [world for part in (losses, shorter) for world in worlds_of(part, reference="ours", roles=ROLES)]
+    both = [
+        world
+        for name, part in (("long", losses), ("short", shorter))
+        for world in worlds_of(part, name=name, reference="ours", roles=ROLES)
+    ]
     card = exploring.card(both)
     assert card is not None
     assert card.chart is not None
-    assert [line.name for line in card.chart.panels[0].series] == ["w, 12 trials", "w, 6 trials"]
+    assert [line.name for line in card.chart.panels[0].series] == ["w, long", "w, short"]
 
 
 def test_a_column_without_a_value_is_not_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
@@ -318,3 +325,18 @@ def test_where_comparisons_decided_how_many_trials_there_are_marks_are_as_carefu
     assert found.found.low < plain.found.low
     (row,) = tables.pairs([careful])
     assert row.difference == found.found, "one comparison has one interval, wherever it stands"
+
+
+@pytest.mark.parametrize("folder", ["report", "paper", "suites"])
+def test_no_page_says_what_nobody_would_say(folder: str):
+    """Words that once stood on pages: a technical 'surely', 'loses less' for every comparison, chance as a verdict."""
+    odd = r"\bsurely\b|\bloses? (less|more)\b|in trouble|which may be (chance|nothing)|goes most with|lost nothing"
+    odd += r"|whatever else it was doing|What lies beyond|of all rivals\?|by a hair\b"
+    sources = [
+        path
+        for path in (Path(vbmle.__file__).parent / folder).rglob("*.*")
+        if path.suffix in WRITTEN and "plotly" not in path.name
+    ]
+    assert sources
+    for path in sources:
+        assert re.findall(odd, path.read_text(encoding="utf-8"), re.IGNORECASE) == [], path.name

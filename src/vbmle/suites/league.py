@@ -2,7 +2,7 @@
 
 Each world has a length of its own and is an experiment of its own. All agents meet the same worlds with the same luck,
 until it is known how far behind the best of them the recommended one is (`vbmle.experiments.behind`), or the trials are
-used up. Agents decide when information has grown where that hardly changes what they lose and saves most of the time:
+used up. Agents decide when information has grown where that hardly changes their regret and saves most of the time:
 information-directed planning by a tenth, OMLE by doubling. `vbmle.report.standings` has the result.
 """
 
@@ -19,7 +19,7 @@ PREFIX = "league-"
 SECTIONS = "vbmle.suites.league_page:sections"
 
 RANDOM = "random"
-"""The agent whose loss is the measure of what a world can cost; it takes no part."""
+"""The agent whose regret is the measure of what a world can cost; it takes no part."""
 
 AGENTS = {
     "informed VBMLE": Choice("InformedVBMLE"),
