@@ -21,7 +21,7 @@ from vbmle.serve import snapshots
 from vbmle.serve.event_log import DamagedLog
 from vbmle.serve.learner import Learner, preferences
 from vbmle.serve.ledger import Ledger, encode_ledger
-from vbmle.serve.service import _from_snapshot
+from vbmle.serve.restoring import _from_snapshot
 
 STEPS = 8
 

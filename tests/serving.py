@@ -21,11 +21,13 @@ from vbmle.common.files import from_npz_bytes
 from vbmle.serve import events
 from vbmle.serve.application import application
 from vbmle.serve.clock import Clock
+from vbmle.serve.controller import Controller
 from vbmle.serve.events import AnyEvent
 from vbmle.serve.learner import Learner
 from vbmle.serve.ledger import Ledger
 from vbmle.serve.outcomes import Outcomes
 from vbmle.serve.service import Service
+from vbmle.serve.solves import Here
 
 PATIENCE = 900.0
 """Seconds after which a test gives up on something that hangs; no test waits that long for anything that works."""
@@ -90,10 +92,11 @@ def audit(folder: Path, name: str) -> Ledger:
             case events.Created(agent=agent, settings=settings):
                 learner = Learner.fresh(mdp, agent, settings)
                 policy = learner.policy
-            case events.PolicySet(version=version):
+            case events.PolicySet() as event:
                 assert learner is not None
                 assert ledger.solving is not None
-                policy = learner.solve(version, ledger.batch, ledger.solving.state)
+                learner.follow(event, ledger.batch, ledger.solving.state)
+                policy = learner.policy
             case events.Decided(allowed=None) as event:
                 assert event.policy_version == policy.version
                 assert event.suggested == policy.actions[event.state]
@@ -173,8 +176,14 @@ class Local:
     async def make(self, agent: str = "MaximumLikelihood", loop: str = "depot", **others: Any) -> None:
         """The depot's model, and a loop on it."""
         assert (await self.ask("PUT", "/v1/models/depot", content=NPZ)).status in (200, 201)
-        made = await self.ask("PUT", f"/v1/loops/{loop}", {"model": "depot", "agent": agent, **others})
+        made = await self.put_loop(loop, {"model": "depot", "agent": agent, **others})
         assert made.status == 201, made.body
+
+    async def put_loop(self, loop: str, body: dict[str, Any]) -> Answer:
+        """Make a loop, asking again while that goes on."""
+        while (made := await self.ask("PUT", f"/v1/loops/{loop}", body)).status == 202:
+            assert made.body["state"] == "making"
+        return made
 
     async def decide(self, state: int, request_id: str, **others: Any) -> dict[str, Any]:
         answer = await self.post("decisions", {"state": state, "request_id": request_id, **others})
@@ -190,6 +199,14 @@ class Local:
             state = DEPOT.next_state(state, decision["action"], float(uniform))
             told = {"decision_id": decision["decision_id"], "next_state": state}
             assert (await self.post("observations", told, loop)).status == 200
+
+    async def seen(self, loop: str = "depot") -> None:
+        """Wait until a loop that rests has been looked at."""
+        controller = self.service.loops[loop]
+        async with asyncio.timeout(PATIENCE):
+            while getattr(controller.insights.latest, "policy_version", -1) != controller.ledger.version:
+                controller.insights.refresh()
+                await asyncio.sleep(0.001)
 
     async def rest(self) -> None:
         """Wait until every agent has learnt from everything, and that is on disk."""
@@ -212,9 +229,16 @@ def counted(local: Local) -> tuple[int, ...]:
     )
 
 
+def learner_of(controller: Controller) -> Learner:
+    """What a loop has learnt, in a service that keeps its agents here."""
+    hand = controller.solves.hand
+    assert isinstance(hand, Here)
+    return hand.learner
+
+
 def counts(local: Local, loop: str) -> TransitionCounts:
     """What the agent of a loop has learnt from."""
-    agent: Any = local.service.loops[loop].solves.learner.agent
+    agent: Any = learner_of(local.service.loops[loop]).agent
     return agent.counts
 
 

@@ -1,4 +1,4 @@
-"""Insight in a process of its own: it is what is seen here, and it ends with the server, but the server not with it."""
+"""Agents in processes of their own say what they would say here, and end with the server, but it not with them."""
 
 import asyncio
 import os
@@ -13,9 +13,22 @@ import pytest
 from refusals import refused
 from serving import DEPOT, PATIENCE, Local, process, served
 
+from vbmle.agents.catalogue import agents
 from vbmle.serve import insight
-from vbmle.serve.insight import Insight, Unseen, here
+from vbmle.serve.insight import Insight, Unseen, look
 from vbmle.serve.outcomes import Outcomes
+from vbmle.serve.workers import Lane, looking_apart
+
+
+def workers(local: Local) -> Any:
+    """The processes of a service."""
+    assert local.service.workers is not None
+    return local.service.workers
+
+
+def pid(lane: Lane) -> int:
+    assert lane.worker is not None
+    return lane.worker.process.pid
 
 
 async def until(condition: Callable[[], bool]) -> None:
@@ -45,7 +58,7 @@ def test_what_is_seen_apart_is_what_is_seen_here(agent: str, tmp_path: Path):
         copy, created = await controller.solves.copy(), controller.ledger.created
         assert copy is not None
         assert created is not None
-        assert found == here(copy, created, Outcomes(DEPOT.mdp))
+        assert found == look(copy, agents()[created.agent], Outcomes(DEPOT.mdp))
 
     served(tmp_path, test, apart=True)
 
@@ -59,12 +72,12 @@ def test_the_process_is_started_again_where_it_was_killed(tmp_path: Path, monkey
         await local.make()
         await local.play(3)
         await seen(local, "depot")
-        apart: Any = local.service._apart
-        first = apart._process.pid
+        lane = workers(local)._lanes["insight"]
+        first = pid(lane)
         os.kill(first, signal.SIGKILL)
         await local.play(3, prefix="more")
         await seen(local, "depot")
-        assert apart._process.pid != first
+        assert pid(lane) != first
         assert local.service.loops["depot"].insights.trouble is None
         assert complaints
         assert isinstance(complaints[0]["exception"], Unseen)
@@ -83,32 +96,32 @@ def test_an_error_while_looking_is_said_and_ends_nothing(tmp_path: Path):
         created, copy = controller.ledger.created, await controller.solves.copy()
         assert created is not None
         assert copy is not None
-        apart: Any = local.service._apart
-        before = apart._process.pid
+        looking, lane = looking_apart(workers(local)), workers(local)._lanes["insight"]
+        before = pid(lane)
         with refused("bounds", "alarm", by=Unseen):
-            await asyncio.to_thread(
-                apart.look, copy._replace(agent=b"no agent"), created, controller.outcomes
-            )
-        assert (await asyncio.to_thread(apart.look, copy, created, controller.outcomes)).policy_version == 1
-        assert apart._process.pid == before
+            await looking("depot", copy._replace(agent=b"no agent"), created, controller.outcomes)
+        assert (await looking("depot", copy, created, controller.outcomes)).policy_version == 1
+        assert pid(lane) == before
 
     served(tmp_path, test, apart=True)
 
 
 def test_where_no_process_can_be_started_the_page_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    def no_memory(database: Path) -> None:
-        raise OSError("no memory")
+    monkeypatch.setattr(insight, "AGAIN_SECONDS", 0.0)
 
-    monkeypatch.setattr("vbmle.serve.apart.start", no_memory)
+    def no_memory(folder: Path, nice: int) -> None:
+        raise OSError("no memory")
 
     async def test(local: Local) -> None:
         asyncio.get_running_loop().set_exception_handler(lambda loop, context: None)
         await local.make()
+        await local.rest()
+        await until(lambda: local.service.loops["depot"].insights.latest is not None)
+        workers(local)._lanes["insight"].worker.kill("")
+        monkeypatch.setattr("vbmle.serve.workers.start", no_memory)
         await local.play(1)
-        await until(lambda: local.service.loops["depot"].insights.trouble is not None)
-        found = (await local.ask("GET", "/v1/loops/depot")).body["verdict"]
-        assert found["level"] == "learning"
-        assert found["text"] == "a process that computes bounds and alarm cannot be started (no memory)"
+        insights = local.service.loops["depot"].insights
+        await until(lambda: "no process can be started for it (no memory)" in str(insights.trouble))
 
     served(tmp_path, test, apart=True)
 
@@ -140,7 +153,7 @@ def test_nothing_is_left_when_the_server_is_gone(killed: bool, tmp_path: Path):
         while loop.status()["insight"] is None and time.monotonic() < limit:
             time.sleep(0.02)
         started = children(server.process.pid)
-        assert len(started) == 1
+        assert len(started) == 2, "one for agents, one for insight"
         if killed:
             server.kill()
         else:

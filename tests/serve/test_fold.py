@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from serving import Local, audit, happened, saved, served
+from serving import Local, audit, happened, learner_of, saved, served
 
 from vbmle import VBMLE, worlds
 from vbmle.experiments import catalogue
@@ -17,7 +17,7 @@ from vbmle.serve.event_log import INSERTED_AT_ONCE
 from vbmle.serve.events import SolveBegun
 from vbmle.serve.learner import Learner, agent_bytes
 from vbmle.serve.ledger import Ledger, encode_ledger
-from vbmle.serve.service import restore
+from vbmle.serve.restoring import restore
 
 RIVER = worlds.riverswim(4)
 """Tabular, so that every agent can learn it."""
@@ -53,7 +53,7 @@ def test_from_a_snapshot_and_from_the_first_event_the_same_bytes(agent: str, tmp
     async def first(local: Local) -> tuple[Any, ...]:
         await play(local, 30, agent)
         controller = local.service.loops["river"]
-        return image(controller.ledger, controller.solves.learner)
+        return image(controller.ledger, learner_of(controller))
 
     async def then(local: Local) -> list[tuple[Any, ...]]:
         log, mdp = local.service.log, local.service.loops["river"].outcomes.mdp
@@ -102,7 +102,7 @@ def test_a_solve_that_was_cut_short_is_done_again_with_the_same_outcomes(tmp_pat
     async def afterwards(local: Local) -> tuple[Any, ...]:
         await local.rest()
         controller = local.service.loops["depot"]
-        return image(controller.ledger, controller.solves.learner)[1:]
+        return image(controller.ledger, learner_of(controller))[1:]
 
     served(tmp_path / "a", until_a_solve)
     shutil.copytree(tmp_path / "a", tmp_path / "b")
@@ -140,7 +140,7 @@ def test_a_snapshot_that_does_not_fit_is_passed_over(damage: str, tmp_path: Path
 
     async def then(local: Local) -> tuple[Any, ...]:
         controller = local.service.loops["depot"]
-        return image(controller.ledger, controller.solves.learner)
+        return image(controller.ledger, learner_of(controller))
 
     served(tmp_path / "a", first, snapshot_every=25)
     expected = served(tmp_path / "a", then)

@@ -20,12 +20,13 @@ from vbmle.serve.bodies import NAME_PATTERN
 
 EXAMPLES = 1000 if os.environ.get("VBMLE_SOAK") else 10
 OPERATIONS = {
+    "GET /v1/work", "POST /v1/loops/{loop}/work",
     "GET /v1/models", "PUT /v1/models/{model}", "GET /v1/loops", "PUT /v1/loops/{loop}", "GET /v1/loops/{loop}",
     "POST /v1/loops/{loop}/decisions", "POST /v1/loops/{loop}/observations", "POST /v1/loops/{loop}/cancel",
     "POST /v1/loops/{loop}/mode", "POST /v1/loops/{loop}/replay", "GET /v1/loops/{loop}/events",
     "GET /v1/loops/{loop}/export.parquet",
 }  # fmt: skip
-WITHOUT_INPUT = ("GET /v1/models", "GET /v1/loops")
+WITHOUT_INPUT = ("GET /v1/models", "GET /v1/loops", "GET /v1/work")
 
 # A document cannot say which states a model has, so some requests that fit it are refused all the same.
 LEFT_OUT: list[Any] = [positive_data_acceptance]
@@ -43,7 +44,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
         assert client.ask("GET", "/readyz") == {"status": "ready"}
         assert client.loop("depot").act(1, request_id="last", baseline_action=0).action in range(3)
         assert found.stop() == 0
-        assert not [line for line in found.lines if "Traceback" in line]
+        assert not [line for line in found.lines if "Traceback" in line], "\n".join(found.lines)
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from serving import DEPOT, NPZ, Local, counted, counts, saved, served
+from serving import DEPOT, NPZ, Local, counted, counts, learner_of, saved, served
 
 from vbmle import plan, recommended
 from vbmle.serve.learner import agent_bytes
@@ -57,7 +57,7 @@ def test_a_loop_without_a_named_agent_has_the_recommended_one(tmp_path: Path):
         agent = recommended(DEPOT.mdp)
         assert (made.status, made.body["agent"]) == (201, type(agent).__name__)
         agent.act(int(DEPOT.mdp.initial.argmax()))
-        assert agent_bytes(local.service.loops["depot"].solves.learner.agent) == agent_bytes(agent)
+        assert agent_bytes(learner_of(local.service.loops["depot"]).agent) == agent_bytes(agent)
         for body, status in (({}, 200), ({"agent": made.body["agent"]}, 200), ({"agent": "VBMLE"}, 409)):
             assert (await local.ask("PUT", "/v1/loops/depot", {"model": "depot", **body})).status == status
         suspects = saved(two_suspects().mdp)
@@ -77,7 +77,7 @@ def test_decisions_are_answered_while_a_solve_runs(tmp_path: Path):
     async def test(local: Local) -> None:
         await local.make()
         controller = local.service.loops["depot"]
-        learner: Any = controller.solves.learner
+        learner: Any = learner_of(controller)
         gate, solve = threading.Event(), learner.solve
 
         def slow(*arguments: Any) -> Any:
@@ -101,7 +101,7 @@ def test_nothing_that_is_asked_for_waits_for_solves(tmp_path: Path):
 
     async def test(local: Local) -> None:
         await local.make()
-        gate, pool = threading.Event(), local.service._pools.solves
+        gate, pool = threading.Event(), local.service._threads
         held = [pool.submit(gate.wait) for _ in range(64)]
         try:
             best = local.service.loops["depot"].solves.policy.actions[1]
@@ -120,7 +120,7 @@ def test_nothing_that_is_asked_for_waits_for_solves(tmp_path: Path):
 def test_a_failing_agent_keeps_its_loop_alive(tmp_path: Path):
     async def test(local: Local) -> None:
         await local.make()
-        agent: Any = local.service.loops["depot"].solves.learner.agent
+        agent: Any = learner_of(local.service.loops["depot"]).agent
         agent.act = lambda state: 1 / 0
         await local.play(3)
         await local.rest()

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from serving import Hands, Local, happened, saved, served
+from serving import Hands, Local, happened, learner_of, saved, served
 
 from vbmle import LinearMixtureMDP, World, plan
 from vbmle.serve.events import Observed
@@ -56,7 +56,7 @@ def test_bounds_belief_and_misfit_are_the_agent_s(tmp_path: Path):
     async def test(local: Local) -> None:
         insight = (await filled(local, 60))["insight"]
         controller = local.service.loops["pump"]
-        agent: Any = controller.solves.learner.agent
+        agent: Any = learner_of(controller).agent
         state = controller.ledger.last_state
         expected = agent.confidence(delta=DELTA, state=state)
         bounds = insight["bounds"]
@@ -123,7 +123,7 @@ def test_an_impossible_outcome_follows_the_rule_of_the_agent(rule: str, tmp_path
         body = (await local.ask("GET", "/v1/loops/odd")).body
         assert (body["observations"], body["refused"], body["policy"]["failure"]) == (3, 0, None)
         assert (await local.ask("GET", "/v1/loops/odd/export.parquet")).status == 200
-        agent: Any = local.service.loops["odd"].solves.learner.agent
+        agent: Any = learner_of(local.service.loops["odd"]).agent
         return local.service.loops["odd"].solves.policy.actions, float(agent.counts.total)
 
     first = served(tmp_path, test)
@@ -140,6 +140,7 @@ def test_a_loop_that_has_gone_quiet_is_to_be_watched(tmp_path: Path):
             await local.play(1, prefix=f"p{number}", seed=number)
             clock.pass_by(60.0)
         await local.rest()
+        await local.seen()
         clock.pass_by(86000.0 - 60.0)
         assert (await local.ask("GET", "/v1/loops/depot")).body["verdict"]["level"] == "learning"
         clock.pass_by(2 * 86400.0)

@@ -20,7 +20,7 @@ from typing import Any
 import hypothesis.strategies as st
 from hypothesis import settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
-from serving import PATIENCE, Answer, Hands, Local, audit
+from serving import PATIENCE, Answer, Hands, Local, audit, learner_of
 
 from vbmle.serve.event_log import Batch
 from vbmle.serve.service import Service
@@ -261,7 +261,7 @@ class Stories(RuleBasedStateMachine):
             if hasattr(self, "local"):
                 self.ask(("mode", {"mode": "frozen"}), ("mode", {"mode": "live"}))
                 self.run(self.local.rest())
-                learner = self.local.service.loops["depot"].solves.learner
+                learner = learner_of(self.local.service.loops["depot"])
                 self.run(self._close(cleanly=True))
                 self._require_learnt(learner.agent)
             told_so_far.append(len(self.memory.decisions))

@@ -1,183 +1,269 @@
-"""A process of its own for looking at agents: in a thread, looking would keep the interpreter from requests.
+"""A process of its own for agents: what they compute neither holds up requests nor outlives the order to stop.
 
-It is started when it is first needed, asked through its standard input, and answers through its standard output, in
-MessagePack. It reads models from the database of the folder and writes nothing. It ends when its input ends, and so
-with the server, however that ends.
-
-It goes second where there is more to do than there are cores. A process may be made to wait, but no thread of the
-server: one that waits for a core while it holds the interpreter would keep the event loop waiting too.
+It is asked through a socket, one question at a time, and answers in MessagePack. It keeps the agents of the loops that
+it was asked about. It reads models, events and snapshots from the folder and writes nothing. It ends when its socket
+does, and so with the server, however that ends. `workers` starts it, gives it its turn, and stops it.
 """
 
 from __future__ import annotations
 
 import os
 import signal
-import sqlite3
-import subprocess
+import socket
 import sys
 import threading
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from queue import SimpleQueue
-from typing import IO
+from typing import Any
 
 import msgspec
+import numpy as np
 
 from vbmle.agents.catalogue import agents
 from vbmle.common import messages
-from vbmle.common.files import from_npz_bytes
-from vbmle.common.threads import ONE_THREAD
+from vbmle.common.files import from_npz_bytes, npz_of
+from vbmle.common.validation import Floats
 from vbmle.model.mdp import LinearMixtureMDP
+from vbmle.serve.bodies import ModelAnswer
+from vbmle.serve.counterfactual import replay
+from vbmle.serve.event_log import EventLog
 from vbmle.serve.events import Created
-from vbmle.serve.insight import Insight, Unseen, look
+from vbmle.serve.export import parquet
+from vbmle.serve.folder import Folder
+from vbmle.serve.insight import look
+from vbmle.serve.learner import Learner, Policy, agent_bytes
+from vbmle.serve.ledger import Outcome, encode_ledger
 from vbmle.serve.outcomes import Outcomes
+from vbmle.serve.restoring import restore
 from vbmle.serve.solves import Copy
 
 MODELS_KEPT = 8
-"""Models that the process keeps in memory; others are read again when they are needed."""
+"""Models that the process keeps in memory beside those of its agents; others are read again when they are needed."""
 
 
-LOWER, LEAST = 10, 19
-"""Added to its nice value, up to the least: where cores are short, it gets a tenth of the time that an equal would."""
+class Question(msgspec.Struct, frozen=True, tag=True):
+    """Something that a process apart is asked."""
 
 
-class Question(msgspec.Struct, frozen=True):
-    """Which agent to look at, and on which model it rests."""
+class Hello(Question, frozen=True):
+    """Whether the process has come up."""
+
+
+class Make(Question, frozen=True):
+    """A new agent for a loop, asked about the likeliest first state."""
+
+    loop: str
+    created: Created
+
+
+class Restore(Question, frozen=True):
+    """A loop as it is on disk, and its agent."""
+
+    loop: str
+
+
+class Solve(Question, frozen=True):
+    """The next policy of a loop."""
+
+    loop: str
+    version: int
+    outcomes: list[Outcome]
+    state: int
+
+
+class Save(Question, frozen=True):
+    """The arrays of a loop's learner, as an .npz."""
+
+    loop: str
+
+
+class CopyOf(Question, frozen=True):
+    """The file of a loop's agent."""
+
+    loop: str
+
+
+class Look(Question, frozen=True):
+    """What the data say, by the copy of an agent."""
 
     copy: Copy
     created: Created
 
 
+class Replayed(Question, frozen=True):
+    """What another agent would have played."""
+
+    loop: str
+    created: Created
+    agent: str
+    settings: dict[str, Any]
+
+
+class Exported(Question, frozen=True):
+    """All decisions of a loop, as Parquet."""
+
+    loop: str
+    created: Created
+
+
+class Checked(Question, frozen=True):
+    """Whether bytes are the .npz of a model."""
+
+    name: str
+    npz: bytes
+
+
+AnyQuestion = Hello | Make | Restore | Solve | Save | CopyOf | Look | Replayed | Exported | Checked
+
+
+class Array(msgspec.Struct, frozen=True):
+    """An array of numbers."""
+
+    shape: tuple[int, ...]
+    content: bytes
+
+    @classmethod
+    def of(cls, array: Floats | None) -> Array | None:
+        return None if array is None else cls(array.shape, array.tobytes())
+
+    def floats(self) -> Floats:
+        return np.frombuffer(self.content, np.float64).reshape(self.shape)
+
+
+class SentPolicy(msgspec.Struct, frozen=True):
+    """A policy on its way."""
+
+    version: int
+    actions: list[int]
+    theta: Array | None
+    Q: Array | None
+    error: str | None
+
+    @classmethod
+    def of(cls, policy: Policy) -> SentPolicy:
+        return cls(policy.version, policy.actions, Array.of(policy.theta), Array.of(policy.Q), policy.error)
+
+    def policy(self) -> Policy:
+        theta, Q = (None if one is None else one.floats() for one in (self.theta, self.Q))
+        return Policy(self.version, self.actions, theta, Q, self.error)
+
+
+class Restored(msgspec.Struct, frozen=True):
+    """A loop as it is on disk."""
+
+    ledger: bytes
+    policy: SentPolicy
+    kept: int
+    said: str
+
+
 class Answer(msgspec.Struct, frozen=True):
-    """What was seen; or, in one line, why nothing was."""
+    """What was found; or, in one line, why nothing was, and in which kind of error."""
 
-    insight: Insight | None
+    found: msgspec.Raw = msgspec.Raw()
     error: str | None = None
+    kind: str = ""
 
 
-class Apart:
-    """The process, seen from the server: it is started again where it has ended. For one thread, `close` excepted."""
+class Desk:
+    """The agents that this process keeps, and what it can answer."""
 
-    def __init__(self, database: Path) -> None:
-        self._database = database
-        self._process: subprocess.Popen[bytes] | None = None
-        self._starting, self._closed = threading.Lock(), False
+    def __init__(self, folder: Path) -> None:
+        self._log = EventLog.reading(Folder.read_only(folder))
+        self._learners: dict[str, Learner] = {}
+        self._outcomes = lru_cache(MODELS_KEPT)(self._read_outcomes)
 
-    def look(self, copy: Copy, created: Created, outcomes: Outcomes) -> Insight:
-        """The insight that an agent's copy gives; Unseen where there is none."""
-        process = self._running()
-        assert process.stdin is not None
-        assert process.stdout is not None
-        try:
-            messages.write(process.stdin, msgspec.msgpack.encode(Question(copy, created)))
-            content = messages.read(process.stdout)
-        except OSError:
-            content = None
-        if content is None:
-            raise Unseen(f"the process that computes bounds and alarm {_ending(self._end(process))}")
-        answer = msgspec.msgpack.decode(content, type=Answer)
-        if answer.insight is None:
-            raise Unseen(f"bounds and alarm could not be computed: {answer.error}")
-        return answer.insight
+    def _read_outcomes(self, name: str) -> Outcomes:
+        """Of a model; a name stands for one content for ever."""
+        return Outcomes(from_npz_bytes(self._log.model(name) or b"", LinearMixtureMDP.load))
 
-    def _running(self) -> subprocess.Popen[bytes]:
-        with self._starting:
-            if self._closed:
-                raise Unseen("the server is stopping")
-            if self._process is None:
-                try:
-                    self._process = start(self._database)
-                except OSError as error:
-                    text = f"a process that computes bounds and alarm cannot be started ({error})"
-                    raise Unseen(text) from error
-            return self._process
+    def answer(self, question: AnyQuestion) -> Any:
+        """What there is to say."""
+        if isinstance(question, Make | Restore | Solve | Save | CopyOf):
+            return self._of_learner(question)
+        if isinstance(question, Hello):
+            return None
+        if isinstance(question, Checked):
+            mdp = from_npz_bytes(question.npz, LinearMixtureMDP.load)
+            return ModelAnswer(
+                question.name, mdp.fingerprint(), mdp.num_states, mdp.num_actions, mdp.dimension
+            )
+        outcomes = self._outcomes(question.created.model)
+        match question:
+            case Look(copy, created):
+                return look(copy, agents()[created.agent], outcomes)
+            case Replayed(loop, _, agent, settings):
+                return replay(self._log.read(loop), outcomes.mdp, agent, settings)
+            case Exported(loop):
+                return parquet(self._log.read(loop), outcomes)
 
-    def _end(self, process: subprocess.Popen[bytes]) -> int:
-        """Let go of a process that does not answer; how it ended."""
-        with self._starting:
-            self._process = None
-            return messages.end(process)
+    def _of_learner(self, question: Make | Restore | Solve | Save | CopyOf) -> Any:
+        name = question.loop
+        match question:
+            case Make(_, created):
+                mdp = self._outcomes(created.model).mdp
+                self._learners[name] = Learner.fresh(mdp, created.agent, created.settings)
+                return SentPolicy.of(self._learners[name].policy)
+            case Restore():
+                return self._restored(name)
+            case Solve(_, version, outcomes, state):
+                return SentPolicy.of(self._learners[name].solve(version, outcomes, state))
+            case Save():
+                return npz_of(self._learners[name].save())
+            case CopyOf():
+                return agent_bytes(self._learners[name].agent)
 
-    def close(self) -> None:
-        """End the process, whatever it is doing."""
-        with self._starting:
-            self._closed = True
-            if self._process is not None:
-                self._process.kill()
-
-    def clear(self) -> None:
-        """After `close`, and when nobody looks any more: give everything back."""
-        if self._process is not None:
-            self._end(self._process)
-
-
-def start(database: Path) -> subprocess.Popen[bytes]:
-    """The process, out of reach of a Ctrl-C that is meant for the server."""
-    process = subprocess.Popen(
-        [sys.executable, "-P", "-m", "vbmle.serve.apart", str(database.absolute())],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        env=os.environ | ONE_THREAD,
-        start_new_session=True,
-    )
-    with suppress(OSError):  # it is slower to answer others where that is not allowed, and nothing else
-        lower_process(process.pid)
-    return process
+    def _restored(self, name: str) -> Restored:
+        first = self._log.lookup(name, "created", "created")
+        assert first is not None
+        assert isinstance(first.event, Created)
+        said: list[str] = []
+        mdp = self._outcomes(first.event.model).mdp
+        ledger, learner = restore(self._log, name, mdp, said.append)
+        self._learners[name] = learner
+        return Restored(encode_ledger(ledger), SentPolicy.of(learner.policy), learner.kept, said[0])
 
 
-def lower_process(pid: int) -> None:
-    """Let a process wait for others."""
-    usual = os.getpriority(os.PRIO_PROCESS, pid)
-    os.setpriority(os.PRIO_PROCESS, pid, min(usual + LOWER, LEAST))
-
-
-def _ending(code: int) -> str:
-    if code < 0:
-        return f"was ended by {signal.Signals(-code).name}; make sure that there is enough memory"
-    return f"ended with code {code}; see the log of the server"
-
-
-def answer(database: Path, content: bytes) -> bytes:
-    """What the process has to say to a question."""
-    question = msgspec.msgpack.decode(content, type=Question)
-    created = question.created
+def answered(desk: Desk, content: bytes) -> bytes:
+    """The answer to a question, in bytes; an error is one."""
     try:
-        outcomes = _outcomes(database, created.model, created.fingerprint)
-        found = Answer(look(question.copy, agents()[created.agent], outcomes))
-    except Exception as error:  # whatever an agent does, the next one is looked at
-        found = Answer(None, " ".join(f"{type(error).__name__}: {error}".split()))
-    return msgspec.msgpack.encode(found)
+        found = desk.answer(msgspec.msgpack.decode(content, type=AnyQuestion))
+        return msgspec.msgpack.encode(Answer(msgspec.Raw(msgspec.msgpack.encode(found))))
+    except Exception as error:  # whatever an agent does, the next question is answered
+        text = " ".join(str(error).split())
+        return msgspec.msgpack.encode(Answer(msgspec.Raw(b"\xc0"), text, type(error).__name__))
 
 
-@lru_cache(MODELS_KEPT)
-def _outcomes(database: Path, name: str, fingerprint: str) -> Outcomes:
-    connection = sqlite3.connect(f"{database.as_uri()}?mode=ro", uri=True)
-    try:
-        query = "SELECT npz FROM models WHERE name = ? AND fingerprint = ?"
-        ((npz,),) = connection.execute(query, (name, fingerprint)).fetchall()
-    finally:
-        connection.close()
-    return Outcomes(from_npz_bytes(npz, LinearMixtureMDP.load))
+def _limit_memory(most: int) -> None:
+    """Let an allocation beyond so many bytes fail, where the system can."""
+    with suppress(ImportError, OSError, ValueError):
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_AS, (most, most))
 
 
-def _listen(pipe: IO[bytes], questions: SimpleQueue[bytes]) -> None:
+def _listen(pipe: Any, questions: SimpleQueue[bytes]) -> None:
     """Take questions, and end the process, also in the middle of one, when nobody is there to ask."""
-    while (content := messages.read(pipe)) is not None:
-        questions.put(content)
+    with suppress(OSError):
+        while (content := messages.read(pipe)) is not None:
+            questions.put(content)
     os._exit(0)
 
 
-def main(database: Path) -> None:
-    """Answer until the input ends."""
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # systemd sends it to all; the server ends this process
-    answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what anything prints is no answer
-    questions: SimpleQueue[bytes] = SimpleQueue()
-    threading.Thread(target=_listen, args=(sys.stdin.buffer, questions), daemon=True).start()
-    while True:
-        messages.write(answers, answer(database, questions.get()))
+def main(folder: Path, most_memory: int) -> None:
+    """Answer until the socket ends."""
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, signal.SIG_IGN)  # systemd sends it to all; the server ends this process
+    with socket.socket(fileno=os.dup(0)) as asked:
+        os.dup2(2, 1)  # what anything prints is no answer
+        _limit_memory(most_memory)
+        desk, questions, answers = Desk(folder), SimpleQueue[bytes](), asked.makefile("wb")
+        threading.Thread(target=_listen, args=(asked.makefile("rb"), questions), daemon=True).start()
+        while True:
+            messages.write(answers, answered(desk, questions.get()))
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), int(sys.argv[2]))

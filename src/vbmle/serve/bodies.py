@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
@@ -39,6 +39,9 @@ Settings = Annotated[
     dict[str, Any], Meta(description="Arguments of the agent's class, by name.", examples=[{}])
 ]
 Seconds = Annotated[float, Meta(gt=0, le=1e9)]
+
+
+Priority = Literal["low", "normal", "high"]
 
 
 class Request(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -97,6 +100,18 @@ class ModeRequest(Request, frozen=True):
     mode: Mode
 
 
+class WorkRequest(Request, frozen=True):
+    """What to do about the work for a loop."""
+
+    stop: Annotated[
+        bool,
+        Meta(description="Whether to end what runs; a solve that is stopped leaves the policy in force."),
+    ] = False
+    priority: (
+        Annotated[Priority, Meta(description="Whether it goes before the work of other loops.")] | None
+    ) = None
+
+
 class ReplayRequest(Request, frozen=True):
     """Another agent for the same log."""
 
@@ -120,15 +135,37 @@ class ModelAnswer(msgspec.Struct, frozen=True):
     dimension: int
 
 
+class WorkItem(msgspec.Struct, frozen=True):
+    """Something that is computed, or waits for its turn."""
+
+    loop: str
+    kind: str
+    state: Literal["waiting", "running"]
+    seconds: float  # for which it has been so
+    deadline: float | None  # seconds of processor time after which it is ended
+    priority: Priority
+    slow: bool  # whether it has a process of its own
+    process: int | None
+
+
+class WorkAnswer(msgspec.Struct, frozen=True):
+    """What was done about the work for a loop."""
+
+    loop: str
+    stopped: int
+    priority: Priority
+
+
 class LoopAnswer(msgspec.Struct, frozen=True):
-    """A loop, as it was asked for."""
+    """A loop, as it was asked for. While it is `making`, send the request again to learn what became of it."""
 
     loop: str
     model: str
-    agent: str
+    agent: str | None
     settings: dict[str, Any]
     mode: Mode
     expire_after: float
+    state: Literal["ready", "making"] = "ready"
 
 
 class DecisionAnswer(msgspec.Struct, frozen=True):

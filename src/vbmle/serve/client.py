@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlsplit
 
-AGAIN = (429, 502, 503, 504, 507)
-"""Answers that mean: not now."""
+AGAIN = (202, 408, 429, 502, 503, 504, 507)
+"""Answers that mean: not now, or not yet."""
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 5.0
 
@@ -152,7 +152,10 @@ class Loop:
         mode: str = "live",
         **others: Any,
     ) -> dict[str, Any]:
-        """Make the loop, with the recommended agent by default; again, it changes nothing. `others`: expire_after."""
+        """Make the loop, with the recommended agent by default; again, it changes nothing. `others`: expire_after.
+
+        It returns when the loop is ready. Where that takes longer than the client's patience, call it again.
+        """
         body = {"model": model, "agent": agent, "settings": settings or {}, "mode": mode, **others}
         return self._client.ask("PUT", self._path, body)
 
@@ -224,6 +227,9 @@ def _judged(status: int, answer: bytes) -> Any:
 
 def _line(answer: bytes) -> str:
     try:
-        return str(json.loads(answer)["error"])
+        told = json.loads(answer)
+        if told.get("state") == "making":
+            return f"loop {told['loop']} is still being made; send the request again later"
+        return str(told["error"])
     except (ValueError, KeyError, TypeError):
         return answer[:200].decode(errors="replace")

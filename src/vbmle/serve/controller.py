@@ -28,21 +28,20 @@ from vbmle.serve.clock import Clock
 from vbmle.serve.event_log import EventLog, StorageError
 from vbmle.serve.events import AnyEvent, Cancelled, Decided, Entry, Expired, Mode, ModeSet, Observed, Refused
 from vbmle.serve.insight import Insights, Looking
-from vbmle.serve.learner import Learner, Policy, preferences
+from vbmle.serve.learner import Policy, preferences
 from vbmle.serve.ledger import Ledger
 from vbmle.serve.outcomes import Outcomes
 from vbmle.serve.refusals import BadInput, Conflict
-from vbmle.serve.solves import SNAPSHOT_EVERY, Solves
+from vbmle.serve.solves import SNAPSHOT_EVERY, Hand, Solves
 
 EXPIRED_AT_ONCE = 1000
 """Decisions in one event of expiry."""
 
 
-class Pools(NamedTuple):
-    """Threads for what takes long: one pool for the agents, and one for looking at them, which can wait its turn."""
+class Means(NamedTuple):
+    """What loops share: threads, and the turn to look at an agent."""
 
-    solves: Executor
-    insight: Executor
+    threads: Executor
     turn: asyncio.Lock
     looking: Looking
 
@@ -61,15 +60,15 @@ class Controller:
     def __init__(
         self,
         ledger: Ledger,
-        learner: Learner,
+        hand: Hand,
         log: EventLog,
-        pools: Pools,
+        means: Means,
         snapshot_every: int = SNAPSHOT_EVERY,
     ) -> None:
-        self.ledger, self.name, self.outcomes = ledger, ledger.name, Outcomes(learner.mdp)
+        self.ledger, self.name, self.outcomes = ledger, ledger.name, Outcomes(hand.mdp)
         self.log, self.clock = log, log.clock
-        self.solves = Solves(ledger, learner, log, pools.solves, self._append, snapshot_every)
-        self.insights = Insights(self.solves, self.outcomes, *pools[1:])
+        self.solves = Solves(ledger, hand, log, means.threads, self._append, snapshot_every)
+        self.insights = Insights(self.solves, self.outcomes, means.turn, means.looking)
         self.solves.on_policy = self.insights.refresh
         self.duplicates = 0
         self._flying: dict[tuple[str, str], Entry] = {}  # appended, and not known to be on disk

@@ -136,6 +136,13 @@ class EventLog:
         self._thread = threading.Thread(target=self._commit_for_ever, name="vbmle-commits", daemon=True)
         self._thread.start()
 
+    @classmethod
+    def reading(cls, folder: Folder) -> EventLog:
+        """The events of a folder that another process writes; what writes is missing."""
+        log = cls.__new__(cls)
+        log.folder, log._reader = folder, folder.connect()
+        return log
+
     def _last_seq(self) -> int:
         ((found,),) = self._rows("SELECT max(seq) FROM events")
         return found or 0

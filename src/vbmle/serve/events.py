@@ -122,10 +122,11 @@ class SolveBegun(Event, frozen=True, tag="solve"):
 
 
 class PolicySet(Event, frozen=True, tag="policy"):
-    """The policy of that solve comes into force; where it failed, the one before stays."""
+    """The policy of that solve comes into force; where it failed or was stopped, the one before stays."""
 
     version: int
     error: str | None = None
+    stopped: bool = False
 
 
 AnyEvent = Created | Decided | Observed | Refused | Cancelled | Expired | ModeSet | SolveBegun | PolicySet

@@ -84,6 +84,13 @@ class Folder:
                 if mode & 0o077:
                     path.chmod(mode & 0o700)
 
+    @classmethod
+    def read_only(cls, path: Path) -> Folder:
+        """A folder that this process only reads, whoever holds it; there is nothing to close."""
+        folder = cls.__new__(cls)
+        folder.path, folder.snapshots, folder.database = path, path / "snapshots", path / "events.db"
+        return folder
+
     def _prepare(self) -> None:
         """The database as this version of vbmle wants it: made, checked, or refused."""
         connection: sqlite3.Connection | None = None

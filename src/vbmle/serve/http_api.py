@@ -13,10 +13,10 @@ from starlette.responses import Response, StreamingResponse
 
 from vbmle.common.extras import MissingExtra
 from vbmle.common.validation import InputError
-from vbmle.serve import bodies, export, status, wording
+from vbmle.serve import bodies, status, wording
 from vbmle.serve.bodies import Failure
 from vbmle.serve.controller import Controller
-from vbmle.serve.counterfactual import Replay, replay
+from vbmle.serve.counterfactual import Replay
 from vbmle.serve.event_log import StorageError
 from vbmle.serve.events import Mode
 from vbmle.serve.metrics import Metrics
@@ -69,7 +69,7 @@ class Api:
             Operation("GET", "/v1/loops", self.loops, "All loops, with a verdict on each",
                       {200: dict[str, status.Verdict]}),
             Operation("PUT", loop, self.put_loop, "Make a loop; the same again changes nothing",
-                      {200: b.LoopAnswer, 201: b.LoopAnswer}, b.LoopRequest),
+                      {200: b.LoopAnswer, 201: b.LoopAnswer, 202: b.LoopAnswer}, b.LoopRequest),
             Operation("GET", loop, self.status, "How a loop stands", {200: status.Status}),
             Operation("POST", f"{loop}/decisions", self.decide, "Which action to take in a state",
                       {200: b.DecisionAnswer}, b.DecisionRequest, every_step=True),
@@ -79,6 +79,9 @@ class Api:
                       {200: b.CancelAnswer}, b.CancelRequest),
             Operation("POST", f"{loop}/mode", self.mode, "Set the mode: shadow, live or frozen",
                       {200: b.ModeAnswer}, b.ModeRequest),
+            Operation("GET", "/v1/work", self.work, "What is being computed, and what waits", {200: list[b.WorkItem]}),
+            Operation("POST", f"{loop}/work", self.change_work, "Stop what is computed for a loop, or let it go first",
+                      {200: b.WorkAnswer}, b.WorkRequest),
             Operation("POST", f"{loop}/replay", self.replay, "What another agent would have done",
                       {200: Replay}, b.ReplayRequest),
             Operation("GET", f"{loop}/events", self.events, "All events, and new ones as they come",
@@ -132,8 +135,7 @@ class Api:
 
     async def put_loop(self, request: Request) -> Response:
         name = _name(request, "loop")
-        made, new = await self.service.put_loop(name, await decoded(request, _LOOP))
-        return answer(made, 201 if new else 200)
+        return answer(*await self.service.put_loop(name, await decoded(request, _LOOP)))
 
     async def status(self, request: Request) -> Response:
         return answer(status.status(self._loop(request), self.service.log.trouble))
@@ -157,15 +159,20 @@ class Api:
 
     async def replay(self, request: Request) -> Response:
         body, controller = await decoded(request, _REPLAY), self._loop(request)
-        entries = self.service.log.read(controller.name)
         try:
-            found = await self.service.beside(
-                replay, entries, controller.outcomes.mdp, body.agent, body.settings
-            )
+            found = await self.service.replay(controller, body.agent, body.settings)
         except ValueError as error:  # InputError is one
             where = "" if isinstance(error, InputError) else "settings: "
             raise BadInput(f"{where}{error}") from error
         return answer(found)
+
+    async def work(self, request: Request) -> Response:
+        workers = self.service.workers
+        return answer([] if workers is None else workers.items())
+
+    async def change_work(self, request: Request) -> Response:
+        name, body = _name(request, "loop"), await decoded(request, _WORK)
+        return answer(self.service.change_work(name, body))
 
     async def events(self, request: Request) -> Response:
         controller = self._loop(request)
@@ -181,16 +188,12 @@ class Api:
 
     async def export(self, request: Request) -> Response:
         controller = self._loop(request)
-        content = await self.service.beside(_export, self.service, controller)
+        content = await self.service.export(controller)
         name = {"content-disposition": f'attachment; filename="{controller.name}.parquet"'}
         return Response(content, headers=name, media_type="application/vnd.apache.parquet")
 
     def _loop(self, request: Request) -> Controller:
         return self.service.loop(request.path_params["loop"])
-
-
-def _export(service: Service, controller: Controller) -> bytes:
-    return export.parquet(service.log.read(controller.name), controller.outcomes)
 
 
 def _name(request: Request, kind: str) -> str:
@@ -264,6 +267,7 @@ _DECISION = msgspec.json.Decoder(bodies.DecisionRequest)
 _OBSERVATIONS = msgspec.json.Decoder(bodies.Observation | list[bodies.Observation])
 _CANCEL = msgspec.json.Decoder(bodies.CancelRequest)
 _MODE = msgspec.json.Decoder(bodies.ModeRequest)
+_WORK = msgspec.json.Decoder(bodies.WorkRequest)
 _REPLAY = msgspec.json.Decoder(bodies.ReplayRequest)
 
 __all__ = ["Api", "NotFound", "Operation", "answer", "failure", "missing"]

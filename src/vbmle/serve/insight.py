@@ -1,14 +1,14 @@
 """What the data say about a loop: bounds, whether learning is over, the belief, and whether any model fits.
 
 All of it is computed from a copy of the agent, beside everything else (the server does it in a process of its own, see
-`apart`), for one loop after the other and at most for a fifth of the time: no decision and no solve waits for it. So it
-lags behind, and says for how many observations it holds.
+`workers`), for one loop after the other and at most for a fifth of the time: no decision and no solve waits for it. So
+it lags behind, and says for how many observations it holds, and when it is too old to rely on.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import Executor
 from time import perf_counter
 from typing import Any, TypeVar
@@ -28,6 +28,12 @@ Found = TypeVar("Found")
 DELTA = 0.05
 SHARE = 0.2
 """Of the time that may be spent on insight, into all loops together."""
+
+STALE_SECONDS = 300.0
+"""How old insight may be; what is older is said to be."""
+
+SLOW_SECONDS = 3.0
+"""After which looking does not keep the turn of others; in a process apart it has one of its own by then."""
 
 AGAIN_SECONDS = 30.0
 """Until the next try, where looking has failed."""
@@ -103,53 +109,90 @@ class Unseen(Exception):
     """Nothing could be seen; the message is one line."""
 
 
-Looking = Callable[[Copy, Created, Outcomes], Insight]
-"""How to look at the copy of an agent: here, or in a process of its own. Raises Unseen where that fails."""
+Looking = Callable[[str, Copy, Created, Outcomes], Awaitable[Insight]]
+"""How to look at the copy of a loop's agent: here, or in a process apart. Raises Unseen where that fails."""
 
 
 class Insights:
     """Keeps the insight into one loop fresh. For the thread of the event loop."""
 
-    def __init__(
-        self, solves: Solves, outcomes: Outcomes, pool: Executor, turn: asyncio.Lock, looking: Looking
-    ) -> None:
+    def __init__(self, solves: Solves, outcomes: Outcomes, turn: asyncio.Lock, looking: Looking) -> None:
         self.latest: Insight | None = None
         self.trouble: str | None = None  # why there is none, or none that is newer
         self._solves, self._outcomes = solves, outcomes
-        self._pool, self._turn, self._looking = pool, turn, looking
+        self._turn, self._looking = turn, looking
         self._task: asyncio.Task[None] | None = None
+        self._clock = solves.clock
+        self._behind: float | None = self._clock.steady()  # since when data are not looked at
+        self._slow = False  # whether it takes long, and so not the turn of others
 
     @property
-    def alarm(self) -> bool:
-        """Whether no mix of the models explains the data, as far as was looked."""
-        return self.latest is not None and self.latest.misfit is not None and self.latest.misfit.alarm
+    def age(self) -> float:
+        """For how many seconds there has been something that was not looked at: a policy, or a solve that runs."""
+        since = [one for one in (self._behind, self._solves.since) if one is not None]
+        return max(0.0, self._clock.steady() - min(since)) if since else 0.0
+
+    @property
+    def stale(self) -> bool:
+        """Whether it is older than it may be, or there is none: no alarm then means nothing."""
+        return self.latest is None or self.age > STALE_SECONDS
+
+    @property
+    def alarm(self) -> bool | None:
+        """Whether no mix of the models explains the data; None where that is not known, or not any more.
+
+        An alarm that rang goes on ringing.
+        """
+        misfit = None if self.latest is None else self.latest.misfit
+        if misfit is not None and misfit.alarm:
+            return True
+        return None if misfit is None or self.stale else False
 
     def refresh(self) -> None:
         """Look again, unless that is being done or nothing is new."""
         version = self._solves.policy.version
         fresh = self.latest is not None and self.latest.policy_version == version
+        if not fresh and self._behind is None:
+            self._behind = self._clock.steady()
         if not fresh and (self._task is None or self._task.done()):
             self._task = asyncio.get_running_loop().create_task(self._look())
 
     async def _look(self) -> None:
         # A copy comes before its turn: a loop that solves for long keeps no other waiting.
+        since = self._clock.steady()
         copy, created = await self._solves.copy(), self._solves.ledger.created
         if copy is None:
             return
         assert created is not None
+        seeing = asyncio.ensure_future(self._see(copy, created, since)) if self._slow else None
         try:
-            async with self._turn:
-                began = perf_counter()
-                looking = self._pool.submit(self._looking, copy, created, self._outcomes)
-                self.latest, self.trouble = await asyncio.wrap_future(looking), None
-                await asyncio.sleep((perf_counter() - began) * (1.0 / SHARE - 1.0))
+            if seeing is None:
+                async with self._turn:
+                    began = perf_counter()
+                    seeing = asyncio.ensure_future(self._see(copy, created, since))
+                    done, _ = await asyncio.wait({seeing}, timeout=SLOW_SECONDS)
+                    if done:
+                        await asyncio.sleep((perf_counter() - began) * (1.0 / SHARE - 1.0))
+            await seeing
         except Unseen as error:
             self.trouble = str(error)
             context = {"message": f"loop {self._solves.ledger.name}", "exception": error}
             asyncio.get_running_loop().call_exception_handler(context)
             await asyncio.sleep(AGAIN_SECONDS)
+        finally:
+            if seeing is not None:
+                seeing.cancel()
         if self.latest is None or self._solves.policy.version != self.latest.policy_version:
             asyncio.get_running_loop().call_soon(self.refresh)
+
+    async def _see(self, copy: Copy, created: Created, since: float) -> None:
+        began = perf_counter()
+        try:
+            name = self._solves.ledger.name
+            self.latest, self.trouble = await self._looking(name, copy, created, self._outcomes), None
+            self._behind = since if self._solves.policy.version != self.latest.policy_version else None
+        finally:
+            self._slow = perf_counter() - began > SLOW_SECONDS
 
     def stop(self) -> None:
         """Look no more."""
@@ -157,9 +200,14 @@ class Insights:
             self._task.cancel()
 
 
-def here(copy: Copy, created: Created, outcomes: Outcomes) -> Insight:
-    """The insight that an agent's copy gives, computed in this process."""
-    return look(copy, agents()[created.agent], outcomes)
+def here(pool: Executor) -> Looking:
+    """Insight that is computed in this process, in a thread."""
+
+    async def looking(loop: str, copy: Copy, created: Created, outcomes: Outcomes) -> Insight:
+        running = asyncio.get_running_loop()
+        return await running.run_in_executor(pool, look, copy, agents()[created.agent], outcomes)
+
+    return looking
 
 
 def look(copy: Copy, kind: type[Agent], outcomes: Outcomes) -> Insight:

@@ -8,6 +8,7 @@ anew and led through the same solves is the same, byte for byte.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +22,7 @@ from vbmle.common.settings import require
 from vbmle.common.validation import Floats, InputError
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.planning.planner import plan
+from vbmle.serve.events import PolicySet
 from vbmle.serve.ledger import Outcome
 
 
@@ -32,6 +34,7 @@ class Policy(NamedTuple):
     theta: Floats | None
     Q: Floats | None
     error: str | None = None
+    stopped: bool = False
 
 
 def agent_class(name: str, settings: dict[str, Any]) -> tuple[type[Agent], dict[str, Any]]:
@@ -76,6 +79,16 @@ class Learner:
             text = " ".join(f"{type(error).__name__}: {error}".split())
             self.policy = self.policy._replace(version=version, error=text)
         return self.policy
+
+    def follow(self, event: PolicySet, outcomes: Sequence[Outcome], state: int) -> None:
+        """Do what a solve did that is on record; one that was stopped has learnt, and not decided."""
+        if not event.stopped:
+            self.solve(event.version, outcomes, state)
+            return
+        with suppress(Exception):  # as in `solve`
+            for outcome in outcomes:
+                self.agent.observe(outcome.state, outcome.action, outcome.next_state)
+        self.policy = self.policy._replace(version=event.version, error=event.error, stopped=True)
 
     def _asked(self, version: int, state: int) -> Policy:
         action = self.agent.act(state)

@@ -64,8 +64,10 @@ class Figures(Collector):
             ("last_observation", "When the last outcome came, in seconds since 1970",
              lambda c: c.ledger.last_observation or 0.0),
             ("verdict", "0 all is well, 1 have a look, 2 act now", lambda c: LEVELS[verdict(c, trouble).level]),
-            ("misfit_alarm", "1 if no mix of the models explains the data",
-             lambda c: c.insights.alarm),
+            ("misfit_alarm", "1 if no mix of the models explains the data, 0 if one does, -1 if that is not known",
+             lambda c: -1.0 if c.insights.alarm is None else c.insights.alarm),
+            ("insight_age_seconds", "For how long there have been data that bounds and alarm do not know",
+             lambda c: c.insights.age),
             ("certified", "1 if the policy is proved best",
              lambda c: c.insights.latest is not None and c.insights.latest.learning_over),
         ):  # fmt: skip

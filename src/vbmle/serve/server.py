@@ -30,7 +30,8 @@ from starlette.types import ASGIApp  # noqa: E402
 from vbmle.serve.application import application  # noqa: E402
 from vbmle.serve.connections import Connection, Crowd, Limits, room_for_connections  # noqa: E402
 from vbmle.serve.event_log import DamagedLog, StorageError  # noqa: E402
-from vbmle.serve.service import Service, Stopping  # noqa: E402
+from vbmle.serve.restoring import Stopping  # noqa: E402
+from vbmle.serve.service import Service  # noqa: E402
 from vbmle.serve.solves import SNAPSHOT_EVERY  # noqa: E402
 
 if sys.platform == "win32":

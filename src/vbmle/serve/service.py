@@ -8,27 +8,30 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+from vbmle.common import extras
 from vbmle.common.files import UNREADABLE, from_npz_bytes, unpacked_size
 from vbmle.common.validation import InputError
 from vbmle.model.mdp import LinearMixtureMDP
-from vbmle.serve import snapshots
-from vbmle.serve.apart import Apart
-from vbmle.serve.bodies import LoopAnswer, LoopRequest, ModelAnswer
+from vbmle.serve import apart, snapshots
+from vbmle.serve.bodies import LoopAnswer, LoopRequest, ModelAnswer, WorkAnswer, WorkRequest
 from vbmle.serve.clock import Clock
-from vbmle.serve.controller import Controller, Pools
-from vbmle.serve.event_log import EventLog, StorageError, damaged
-from vbmle.serve.events import Created, PolicySet
+from vbmle.serve.controller import Controller, Means
+from vbmle.serve.counterfactual import Replay, replay
+from vbmle.serve.event_log import DamagedLog, EventLog, StorageError, damaged
+from vbmle.serve.events import Created
+from vbmle.serve.export import parquet
 from vbmle.serve.folder import Folder
 from vbmle.serve.insight import here
-from vbmle.serve.learner import Learner, recommended_name
-from vbmle.serve.ledger import Ledger
+from vbmle.serve.learner import Learner, agent_class, recommended_name
+from vbmle.serve.ledger import Ledger, decode_ledger
 from vbmle.serve.outcomes import Outcomes
 from vbmle.serve.refusals import BadInput, Busy, Conflict, NotFound
-from vbmle.serve.solves import SNAPSHOT_EVERY, Solves
+from vbmle.serve.restoring import Stopping, restore
+from vbmle.serve.solves import SNAPSHOT_EVERY, Ended, Hand, Here, Solves
 from vbmle.serve.stream import Streams
+from vbmle.serve.workers import Failed, There, Workers, looking_apart
 
 MOST_MODELS = 1000
 MOST_LOOPS = 1000
@@ -36,6 +39,17 @@ MOST_LOOPS = 1000
 
 UNPACKED_BYTES = 2**28
 """That the arrays of a model may have, as its archive says before any of it is unpacked."""
+
+ANSWER_SECONDS = 2.0
+"""For which a request to make a loop waits for its agent; what takes longer is answered, and goes on."""
+
+REST_SECONDS = 0.5
+"""For which solves go on after the order to stop; what takes longer is done again at the next start."""
+
+MOST_ASIDE = 8
+"""Replays and exports that run or wait."""
+
+Found = TypeVar("Found")
 
 ROUND_SECONDS = 5.0
 """Between two looks at what is overdue, and after a failure at whether the disk works again."""
@@ -64,13 +78,15 @@ class Service:
         self._reading: Reading | None = Reading(0)
         self._reread: asyncio.Task[None] | None = None
         self._left: list[Solves] = []  # of loops as they were before they were read again
-        self._apart = Apart(folder.database) if apart else None
-        self._pools = Pools(
-            _threads(max(1, (os.cpu_count() or 2) - 1), "vbmle-solves"),
-            _threads(1, "vbmle-insight"),
+        self.workers = Workers(folder.path, self.log.settled) if apart else None
+        self._threads = _threads(max(1, (os.cpu_count() or 2) - 1), "vbmle-solves")
+        self._aside = _threads(1, "vbmle-aside")
+        self._means = Means(
+            self._threads,
             asyncio.Lock(),
-            self._apart.look if self._apart else here,
+            here(self._aside) if self.workers is None else looking_apart(self.workers),
         )
+        self._makings: dict[str, Making] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
         self.log.on_commit, self.log.on_failure = self._committed, self._failed
 
@@ -85,7 +101,7 @@ class Service:
     ) -> Service:
         """Read a folder, or make a new one; InputError or DamagedLog where it cannot be served.
 
-        With `apart`, insight is computed in a process of its own.
+        With `apart`, agents are in processes of their own.
         """
         service = cls.begin(path, clock, snapshot_every, apart)
         try:
@@ -115,6 +131,8 @@ class Service:
     async def read(self, say: Callable[[str], None] = lambda line: None) -> None:
         """Read all loops, and serve them; DamagedLog or StorageError where they cannot be read."""
         self._install(await self._read_all(say))
+        if self.workers is not None:
+            await self.workers.begin()
         self._background(self._make_rounds())
 
     @property
@@ -131,6 +149,8 @@ class Service:
 
     def loop(self, name: str) -> Controller:
         """A loop by name."""
+        if name in self._makings and name not in self.all_loops():
+            raise Busy(f"loop {name} is being made; send the request again in a moment")
         if name not in self.all_loops():
             known = ", ".join(list(self.loops)[:10]) or "none yet"
             raise NotFound(f"there is no loop {name}; the loops are {known}: PUT /v1/loops/{name} makes one")
@@ -148,7 +168,11 @@ class Service:
             )
         try:
             _require_small(unpacked_size(npz))
+            if self.workers is not None and self.models.get(name) is None:
+                await self.workers.aside("model", f"model {name}", apart.Checked(name, npz), ModelAnswer)
             mdp = await self.in_thread(from_npz_bytes, npz, LinearMixtureMDP.load)
+        except Ended as error:
+            raise BadInput(f"the body is not the .npz of a model that can be served ({error})") from error
         except (*UNREADABLE, IndexError, ArithmeticError, MemoryError) as error:
             text = " ".join(str(error).split(": ", 1)[-1].split())  # without the name of a temporary file
             raise BadInput(
@@ -171,44 +195,68 @@ class Service:
         answer = ModelAnswer(name, fingerprint, mdp.num_states, mdp.num_actions, mdp.dimension)
         return answer, known is None
 
-    async def put_loop(self, name: str, request: LoopRequest) -> tuple[LoopAnswer, bool]:
-        """Make a loop; the same again changes nothing. Also says whether it is new."""
-        async with self._making:
-            self._require_steady()
-            known = self.loops.get(name)
-            if known is not None:
-                self._require_same(name, request, known)
-                return self._answer(known), False
-            if len(self.loops) >= MOST_LOOPS:
-                raise BadInput(
-                    f"this folder has {len(self.loops)} loops, which is the most; use another folder"
-                )
-            mdp = await self._mdp(request.model)
-            agent, learner = await self.in_thread(self._fresh, mdp, request.agent, request.settings)
-            self._require_steady()  # while the agent was made, a write may have failed
-            ledger = Ledger(name)
-            created = Created(
-                request.model,
-                self.models[request.model],
-                agent,
-                request.settings,
-                request.mode,
-                request.expire_after,
-                recommended=request.agent is None,
-            )
-            ledger.apply(self.log.append(name, created), Outcomes(mdp).reward)
-            await self.log.settled()
-            self._require_steady()  # it is on disk, and is found there where all loops are being read
-            self._install({name: self._controller(ledger, learner)})
-            return self._answer(self.loops[name]), True
+    async def put_loop(self, name: str, request: LoopRequest) -> tuple[LoopAnswer, int]:
+        """Make a loop; the same again changes nothing. Also the status: known already, new, or being made."""
+        self._require_steady()
+        known = self.loops.get(name)
+        if known is not None:
+            self._require_same(name, request, known)
+            return self._answer(known), 201 if self._makings.pop(name, None) else 200
+        making = self._makings.get(name)
+        if making is None:
+            making = self._begin(name, request)
+        elif making.request != request:
+            raise Conflict(f"loop {name} is being made with other settings; wait for it, or use another name")
+        await asyncio.wait({making.task}, timeout=ANSWER_SECONDS)
+        if not making.task.done():
+            about = (request.model, request.agent, request.settings, request.mode, request.expire_after)
+            return LoopAnswer(name, *about, state="making"), 202
+        told = self._makings.pop(name, None) is None  # another request was
+        making.task.result()
+        return self._answer(self.loop(name)), 200 if told else 201
 
-    @staticmethod
-    def _fresh(mdp: LinearMixtureMDP, named: str | None, settings: dict[str, Any]) -> tuple[str, Learner]:
+    def _begin(self, name: str, request: LoopRequest) -> Making:
+        """Begin to make a loop; what became of one that nobody asked for again is forgotten in the end."""
+        if len(self.loops) + len(self._makings) >= MOST_LOOPS:
+            self._makings = {other: one for other, one in self._makings.items() if not one.task.done()}
+        if len(self.loops) + len(self._makings) >= MOST_LOOPS:
+            raise BadInput(f"this folder has {len(self.loops)} loops, which is the most; use another folder")
+        task = asyncio.get_running_loop().create_task(self._make(name, request))
+        task.add_done_callback(lambda done: done.cancelled() or done.exception())  # who asks again is told
+        self._makings[name] = Making(request, task)
+        return self._makings[name]
+
+    async def _make(self, name: str, request: LoopRequest) -> None:
+        mdp = await self._mdp(request.model)
+        agent = await self.in_thread(_fitting, mdp, request.agent, request.settings)
+        created = Created(
+            request.model,
+            self.models[request.model],
+            agent,
+            request.settings,
+            request.mode,
+            request.expire_after,
+            recommended=request.agent is None,
+        )
         try:
-            agent = named or recommended_name(mdp)
-            return agent, Learner.fresh(mdp, agent, settings)
+            hand = await self._fresh(name, mdp, created)
+        except Ended as error:
+            raise BadInput(f"the agent was not made: {error}") from error
+        self._require_steady()  # while the agent was made, a write may have failed
+        ledger = Ledger(name)
+        ledger.apply(self.log.append(name, created), Outcomes(mdp).reward)
+        await self.log.settled()
+        self._require_steady()  # it is on disk, and is found there where all loops are being read
+        self._install({name: self._controller(ledger, hand)})
+
+    async def _fresh(self, name: str, mdp: LinearMixtureMDP, created: Created) -> Hand:
+        if self.workers is not None:
+            return There(self.workers, name, mdp, (await self.workers.make(name, created)).policy())
+        try:
+            learner = await self.in_thread(Learner.fresh, mdp, created.agent, created.settings)
         except InputError as error:
             raise BadInput(str(error)) from error
+        return Here(learner, self._threads)
 
     def _require_same(self, name: str, request: LoopRequest, known: Controller) -> None:
         before = known.ledger.created
@@ -250,8 +298,8 @@ class Service:
                 raise StorageError(f"there is not enough memory to read model {name}") from error
             raise damaged(self.folder, f"model {name} cannot be read") from error
 
-    def _controller(self, ledger: Ledger, learner: Learner) -> Controller:
-        return Controller(ledger, learner, self.log, self._pools, self._every)
+    def _controller(self, ledger: Ledger, hand: Hand) -> Controller:
+        return Controller(ledger, hand, self.log, self._means, self._every)
 
     def _install(self, controllers: dict[str, Controller]) -> None:
         """Let loops answer and learn."""
@@ -281,8 +329,27 @@ class Service:
                 self.folder, f"loop {name} rests on model {created.event.model}, which is gone or another"
             )
         mdp = await self._mdp(created.event.model)
-        ledger, learner = await self.in_thread(restore, self.log, name, mdp, say, True, self.closing.is_set)
-        return self._controller(ledger, learner)
+        if self.workers is None:
+            ledger, learner = await self.in_thread(
+                restore, self.log, name, mdp, say, True, self.closing.is_set
+            )
+            return self._controller(ledger, Here(learner, self._threads))
+        found = await self._restored(self.workers, name)
+        say(found.said)
+        hand = There(self.workers, name, mdp, found.policy.policy(), found.kept)
+        return self._controller(decode_ledger(found.ledger), hand)
+
+    async def _restored(self, workers: Workers, name: str) -> apart.Restored:
+        try:
+            return await workers.of_loop("restore", apart.Restore(name), apart.Restored)
+        except Failed as error:
+            if error.kind == DamagedLog.__name__:
+                raise DamagedLog(error.text) from error
+            raise StorageError(f"loop {name} cannot be read ({error})") from error
+        except Ended as error:
+            if self.closing.is_set():
+                raise Stopping from error
+            raise StorageError(f"loop {name} cannot be read ({error})") from error
 
     async def in_thread(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Run what someone waits for beside the event loop, and without waiting for solves."""
@@ -293,9 +360,57 @@ class Service:
                 raise
             raise Busy("the machine has no thread left for it; send the request again") from error
 
-    async def beside(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Run what takes long and can wait, such as a replay, without keeping agents from learning."""
-        return await asyncio.wrap_future(self._pools.insight.submit(function, *arguments))
+    async def replay(self, controller: Controller, agent: str, settings: dict[str, Any]) -> Replay:
+        """What another agent would have played; beside everything else, one after the other."""
+        created = controller.ledger.created
+        assert created is not None
+        await self.in_thread(agent_class, agent, settings)
+        if self.workers is not None:
+            question = apart.Replayed(controller.name, created, agent, settings)
+            return await self._aside_of("replay", controller.name, question, Replay)
+        entries = self.log.read(controller.name)
+        return await self._in_aside(replay, entries, controller.outcomes.mdp, agent, settings)
+
+    async def export(self, controller: Controller) -> bytes:
+        """All decisions of a loop, as Parquet; beside everything else."""
+        extras.require("tables")
+        created = controller.ledger.created
+        assert created is not None
+        if self.workers is not None:
+            return await self._aside_of(
+                "export", controller.name, apart.Exported(controller.name, created), bytes
+            )
+        return await self._in_aside(parquet, self.log.read(controller.name), controller.outcomes)
+
+    async def _aside_of(self, kind: str, loop: str, question: Any, expected: type[Found]) -> Found:
+        assert self.workers is not None
+        kinds = [job.loop for job in self.workers.jobs.values() if job.kind in ("replay", "export")]
+        if loop in kinds or len(kinds) >= MOST_ASIDE:
+            raise Busy(
+                f"{len(kinds)} replays and exports are being made, one of a loop at most; come back later"
+            )
+        try:
+            return await self.workers.aside(kind, loop, question, expected)
+        except Failed as error:
+            raise BadInput(str(error)) from error
+        except Ended as error:
+            raise BadInput(f"the {kind} was ended: {error}") from error
+
+    def change_work(self, name: str, request: WorkRequest) -> WorkAnswer:
+        """Stop what is computed for a loop, or change its turn."""
+        if name not in self._makings:
+            self.loop(name)
+        workers, stopped = self.workers, 0
+        if workers is None:
+            return WorkAnswer(name, 0, "normal")
+        if request.priority is not None:
+            workers.priorities[name] = request.priority
+        if request.stop:
+            stopped = workers.stop(name, "an operator stopped it")
+        return WorkAnswer(name, stopped, workers.priority(name))
+
+    async def _in_aside(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        return await asyncio.get_running_loop().run_in_executor(self._aside, function, *arguments)
 
     def _committed(self, last: dict[str, int]) -> None:
         for name, seq in last.items():
@@ -360,26 +475,36 @@ class Service:
         """Let those go who listen to events."""
         self.closing.set()
         self.streams.stop()
+        for making in self._makings.values():
+            making.task.cancel()
+        if self.workers is not None:
+            self.workers.quit_work(("make", "insight", "replay", "export", "model", "restore"))
+
+    def _end_solves(self) -> None:
+        """What does not come to an end is done again by the next server."""
+        if self.workers is not None:
+            self.workers.quit_work(("solve", "copy"))
 
     async def close(self, keep: bool = True) -> None:
         """Finish what runs, keep a snapshot of every loop, and give the folder back."""
         self.stop_streams()
         for task in list(self._tasks):
             task.cancel()
-        for solves in self._left:
-            await solves.rest()
+        resting = [solves.rest() for solves in self._left]
         for controller in self.loops.values():
             controller.insights.stop()
-            await controller.solves.rest()
+            resting.append(controller.solves.rest())
+        ending = asyncio.get_running_loop().call_later(REST_SECONDS, self._end_solves)
+        await asyncio.gather(*resting)
+        ending.cancel()
+        for controller in self.loops.values():
             if keep and self.log.trouble is None:
                 await controller.solves.keep()
-        if self._apart is not None:
-            self._apart.close()
-        for pool in (self._pools.solves, self._pools.insight):
+        if self.workers is not None:
+            await self.workers.close()
+        for pool in (self._threads, self._aside):
             pool.shutdown(cancel_futures=True)
         self.streams.close()
-        if self._apart is not None:
-            self._apart.clear()
         self.log.close()
         self.folder.close()
 
@@ -413,6 +538,24 @@ def _threads(count: int, name: str) -> ThreadPoolExecutor:
     return pool
 
 
+@dataclass(frozen=True)
+class Making:
+    """A loop that is being made."""
+
+    request: LoopRequest
+    task: asyncio.Task[None]
+
+
+def _fitting(mdp: LinearMixtureMDP, named: str | None, settings: dict[str, Any]) -> str:
+    """The name of the agent; BadInput where its settings do not fit."""
+    try:
+        agent = named or recommended_name(mdp)
+        agent_class(agent, settings)
+    except InputError as error:
+        raise BadInput(str(error)) from error
+    return agent
+
+
 @dataclass
 class Reading:
     """How far the reading of loops from disk is; or why it is tried again."""
@@ -431,56 +574,3 @@ class Reading:
 def _require_small(size: int) -> None:
     if size > UNPACKED_BYTES:
         raise ValueError(f"it unpacks to {size} bytes; {UNPACKED_BYTES} is the most")
-
-
-class Stopping(Exception):
-    """The server is told to stop while it reads."""
-
-
-def restore(
-    log: EventLog,
-    name: str,
-    mdp: LinearMixtureMDP,
-    say: Callable[[str], None],
-    shortcut: bool = True,
-    stopping: Callable[[], bool] = lambda: False,
-) -> tuple[Ledger, Learner]:
-    """A loop and its agent, from the latest snapshot that fits the log, or from the first event."""
-    ledger, learner = Ledger(name), None
-    if shortcut:
-        ledger, learner = _from_snapshot(log, name, mdp) or (ledger, learner)
-    begun, reward = ledger.seq, Outcomes(mdp).reward
-    for entry in log.read(name, ledger.seq, ledger.check):
-        if stopping():
-            raise Stopping
-        if isinstance(entry.event, Created):
-            learner = Learner.fresh(mdp, entry.event.agent, entry.event.settings)
-        elif isinstance(entry.event, PolicySet):
-            assert learner is not None
-            assert ledger.solving is not None
-            learner.solve(entry.event.version, ledger.batch, ledger.solving.state)
-        ledger.apply(entry, reward)
-    assert learner is not None
-    say(
-        f"loop {name}: read from event {begun + 1} on"
-        if begun
-        else f"loop {name}: read from its first event on"
-    )
-    return ledger, learner
-
-
-def _from_snapshot(log: EventLog, name: str, mdp: LinearMixtureMDP) -> tuple[Ledger, Learner] | None:
-    for path in snapshots.found(Path(log.folder.snapshots), name):
-        snapshot = snapshots.read(path)
-        entry = log.event(name, snapshot.ledger.seq) if snapshot else None
-        if snapshot is None or entry is None or entry.check != snapshot.ledger.check:
-            continue
-        try:
-            snapshot.ledger.require_fits(name, mdp)
-            assert snapshot.ledger.created is not None
-            learner = Learner.load(mdp, snapshot.ledger.created.agent, snapshot.arrays)
-        except UNREADABLE:
-            continue
-        learner.kept = snapshot.ledger.length
-        return snapshot.ledger, learner
-    return None

@@ -11,7 +11,7 @@ from vbmle.serve import events
 from vbmle.serve.clock import moment
 from vbmle.serve.controller import Controller
 from vbmle.serve.events import Decided, Mode, Observed
-from vbmle.serve.insight import Bounds, Insight
+from vbmle.serve.insight import STALE_SECONDS, Bounds, Insight
 from vbmle.serve.ledger import Ledger
 
 SHOWN_PENDING = 100
@@ -106,6 +106,7 @@ class Status(msgspec.Struct, frozen=True):
     last_observation: str | None
     policy: PolicyInForce
     insight: Insight | None
+    insight_age: float  # seconds for which there have been data that it does not know
     days: list[DayOfLoop]
     recent: list[Shown]
     expire_after: float
@@ -144,6 +145,7 @@ def status(controller: Controller, trouble: str | None = None) -> Status:
         None if ledger.last_observation is None else moment(ledger.last_observation),
         _policy(controller),
         insight,
+        controller.insights.age,
         days,
         recent(controller),
         created.expire_after,
@@ -209,6 +211,8 @@ def verdict(controller: Controller, trouble: str | None = None) -> Verdict:
         return Verdict(
             "stop", "The last solve failed", f"{ledger.failure}: the policy before it stays in force"
         )
+    if controller.insights.age > STALE_SECONDS:
+        return Verdict("watch", "The alarm is out of date", _out_of_date(controller))
     closed = ledger.observations + ledger.missing
     if closed >= ENOUGH and ledger.missing > 0.5 * closed:
         text = (
@@ -223,6 +227,17 @@ def verdict(controller: Controller, trouble: str | None = None) -> Verdict:
             "learning", "No data yet", "until you report outcomes, the agent goes by the models alone"
         )
     return _progress(ledger, insight, _unproven(controller))
+
+
+def _out_of_date(controller: Controller) -> str:
+    """Since when bounds and alarm are not those of the data, and why."""
+    insights = controller.insights
+    if controller.solves.since is None:
+        why = insights.trouble or "other loops take the time"
+    else:
+        why = "a solve takes longer than that"
+    remedy = "see /v1/work, and replay the log with lower settings"
+    return f"for {insights.age / 60.0:.0f} minutes nobody has looked whether the models fit ({why}): {remedy}"
 
 
 def _pause(controller: Controller) -> str | None:
