@@ -50,7 +50,7 @@ class Tally:
     commits: int = 0
     seconds: float = 0.0
     bytes: int = 0
-    cpu_seconds: float = 0.0  # of the server, all its threads; not of the process that looks at agents
+    cpu_seconds: float = 0.0  # of the server, all its threads; not of the processes of the agents
 
     @property
     def p99(self) -> float:
