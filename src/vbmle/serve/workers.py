@@ -133,14 +133,17 @@ class Worker:
     def end(self) -> int:
         """End it, if it has not ended by itself; how it ended."""
         self.process.kill()
-        code = self.process.wait()
-        self._socket.close()
-        return code
+        return self.process.wait()
 
-    def let_go(self) -> None:
-        """Let go of what belongs to the event loop."""
-        if self._streams is not None:
-            self._streams[1].close()
+    async def bury(self) -> None:
+        """End it, and let go of what it was asked through."""
+        await asyncio.to_thread(self.end)
+        if self._streams is None:
+            self._socket.close()
+            return
+        self._streams[1].close()
+        with suppress(OSError):
+            await self._streams[1].wait_closed()
 
 
 def start(folder: Path, nice: int) -> Worker:
@@ -450,8 +453,7 @@ class Workers:
         if worker in self._all:
             self._all.discard(worker)
             self._home = {loop: home for loop, home in self._home.items() if home is not worker}
-            worker.let_go()
-            ending = asyncio.get_running_loop().create_task(asyncio.to_thread(worker.end))
+            ending = asyncio.get_running_loop().create_task(worker.bury())
             self._ending.add(ending)
             ending.add_done_callback(self._ending.discard)
 
