@@ -148,6 +148,9 @@ def _made(maker: Callable[..., Any], seed: int, *arguments: Any, **given: Any) -
         raise ValueError(
             f"what makes an agent or a world is of type {type(maker).__name__}; it needs a function"
         )
-    takes = "seed" in inspect.signature(maker).parameters
+    try:
+        takes = "seed" in inspect.signature(maker).parameters
+    except ValueError:  # a partial with settings that there are not: the call says which
+        takes = False
     set_before = isinstance(maker, partial) and "seed" in maker.keywords
     return maker(*arguments, **given, **({"seed": seed} if takes and not set_before else {}))

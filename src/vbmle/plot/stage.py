@@ -25,11 +25,17 @@ def stage(ax: Axes | None, size: tuple[float, float] = SIZE) -> Iterator[Axes]:
     if ax is not None:
         yield ax
         return
-    from matplotlib import pyplot, rc_context
+    from matplotlib import pyplot, rcParams
 
-    with rc_context({"font.size": TEXT}):
+    before = rcParams[
+        "font.size"
+    ]  # alone: a context of all settings would undo what a notebook sets at its first figure
+    rcParams["font.size"] = TEXT
+    try:
         _, made = pyplot.subplots(figsize=size, layout="constrained", dpi=130)
         yield made
+    finally:
+        rcParams["font.size"] = before
 
 
 def legend(ax: Axes, **how: Any) -> None:
