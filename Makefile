@@ -90,8 +90,11 @@ format: $(STAMP) ## rewrite the code in the house format
 	$(PY) -m ruff check --fix $(CHECKED)
 	$(PY) -m ruff format $(CHECKED)
 
-soak: $(STAMP) core ## the service for an hour: 10,000 stories of clients, killed at a hundred moments and at every write
+soak: $(STAMP) core ## the service for two hours: 10,000 stories of clients, killed at every write, 1,000 storms, every call failing
 	$(ONE_THREAD) VBMLE_SOAK=1 $(PY) -m pytest -s tests/serve/test_stories.py tests/serve/test_crashes.py tests/serve/test_openapi.py
+	$(ONE_THREAD) $(PY) tests/storms.py 1000 --seed $$(date +%j)
+	$(ONE_THREAD) $(PY) tests/storms.py 0 --every
+	$(ONE_THREAD) $(PY) tests/storms.py 100 --server
 
 docs: $(STAMP) core ## the documentation, into site/; fails on an undocumented public name
 	$(PY) -m mkdocs build --strict

@@ -283,8 +283,9 @@ class Process:
         crash: str | None = None,
         before: Sequence[str] = (),
         snapshot_every: int | None = None,
+        environment: dict[str, str] | None = None,
     ) -> None:
-        environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+        environment = {**(environment or os.environ), "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
         if crash is not None:
             environment["VBMLE_CRASH"] = crash
         command = [*before, sys.executable, "-m", "vbmle", "serve", str(folder), "--port", "0", *arguments]

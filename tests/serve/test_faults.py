@@ -11,66 +11,24 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
-from serving import DEPOT, Local, audit, happened, served
+from serving import Local, audit, happened, served
+from weather import Retrying
 
-from vbmle.serve import events
 from vbmle.serve.bodies import DecisionRequest
 from vbmle.serve.event_log import StorageError
 
 LOOPS = [f"depot-{number}" for number in range(4)]
 
 
-class Client:
-    """Decides and observes until it is told to stop, repeats what is not answered, and remembers what is."""
-
-    def __init__(self, local: Local, loop: str, seed: int) -> None:
-        self.local, self.loop, self.uniforms = local, loop, np.random.default_rng(seed)
-        self.decisions: dict[str, dict[str, Any]] = {}
-        self.outcomes: dict[str, int] = {}
-        self.statuses: set[int] = set()
-        self.stopped = False
-
-    async def go(self) -> None:
-        state, number = 0, 0
-        while not self.stopped:
-            body: dict[str, Any] = {"state": state, "request_id": f"{self.loop}-{number}"}
-            decision, number = await self._until_answered("decisions", body), number + 1
-            self.decisions[body["request_id"]] = decision
-            state = DEPOT.next_state(state, decision["action"], float(self.uniforms.random()))
-            told = {"decision_id": decision["decision_id"], "next_state": state}
-            await self._until_answered("observations", told)
-            self.outcomes[decision["decision_id"]] = state
-
-    async def _until_answered(self, what: str, body: dict[str, Any]) -> Any:
-        while True:
-            answer = await self.local.post(what, body, self.loop)
-            if answer.status == 200:
-                return answer.body
-            self.statuses.add(answer.status)
-            await asyncio.sleep(0.002)
-
-    def require_kept(self, folder: Path) -> None:
-        """Everything answered is in the log, once, and the log is one that an agent can be led through."""
-        told = happened(folder, self.loop)
-        decided = [one.request_id for one in told if isinstance(one, events.Decided)]
-        assert len(decided) == len(set(decided))
-        assert self.decisions.keys() <= set(decided)
-        observed = [(one.decision_id, one.next_state) for one in told if isinstance(one, events.Observed)]
-        assert len(observed) == len(set(observed))
-        assert self.outcomes.items() <= set(observed)
-        audit(folder, self.loop)
-
-
 async def under_load(
     local: Local, trouble: Callable[[], Any], better: Callable[[], Any], rounds: int = 2
-) -> list[Client]:
+) -> list[Retrying]:
     """Clients of many loops; `rounds` times, trouble begins, lasts a while and ends."""
     for loop in LOOPS:
         if loop not in local.service.loops:
             await local.make("VBMLE", loop)
-    clients = [Client(local, loop, seed) for seed, loop in enumerate(LOOPS)]
+    clients = [Retrying(local, loop, seed) for seed, loop in enumerate(LOOPS)]
     tasks = [asyncio.ensure_future(client.go()) for client in clients]
     for _ in range(rounds):
         await asyncio.sleep(0.15)
@@ -87,7 +45,7 @@ async def under_load(
     return clients
 
 
-def require_sound(folder: Path, clients: list[Client]) -> None:
+def require_sound(folder: Path, clients: list[Retrying]) -> None:
     """Nothing answered is lost, clients were only told to come back, and the next start goes on."""
     assert set().union(*(client.statuses for client in clients)) <= {503, 507}
     for client in clients:
@@ -104,7 +62,7 @@ def require_sound(folder: Path, clients: list[Client]) -> None:
 def test_a_full_disk_under_many_loops_damages_nothing(tmp_path: Path):
     """One failed commit after the other: the loops are read again once at a time, and write nothing until all are."""
 
-    async def test(local: Local) -> list[Client]:
+    async def test(local: Local) -> list[Retrying]:
         writer = local.service.log._writer
 
         def full() -> None:
@@ -124,7 +82,7 @@ def test_loops_that_cannot_be_read_again_for_a_while_are_read_in_the_end(tmp_pat
     """A write fails, and no descriptor is left to read the loops with."""
     most = resource.getrlimit(resource.RLIMIT_NOFILE)
 
-    async def test(local: Local) -> list[Client]:
+    async def test(local: Local) -> list[Retrying]:
         writer = local.service.log._writer
         said: list[str] = []
 
@@ -164,7 +122,7 @@ class Short:
 
 
 def test_a_commit_without_memory_is_an_answer_like_any_other(tmp_path: Path):
-    async def test(local: Local) -> list[Client]:
+    async def test(local: Local) -> list[Retrying]:
         log: Any = local.service.log
         log._writer = writer = Short(log._writer)
         said: list[str] = []

@@ -29,11 +29,14 @@ from vbmle.serve import events
 from vbmle.serve.clock import Clock
 from vbmle.serve.crash_points import passing
 from vbmle.serve.events import AnyEvent, Entry
-from vbmle.serve.folder import FORMAT, Folder, code_of, passes, unreadable
+from vbmle.serve.folder import FORMAT, REMEDY, Folder, code_of, is_complaint, passes, unreadable
 
 INSERT_MODEL = "INSERT INTO models (name, fingerprint, time, npz) VALUES (?, ?, ?, ?)"
 INSERTED_AT_ONCE = 64
 """Events in one statement: a thread in a statement wants the interpreter once at its end, not once for every event."""
+
+READER_SECONDS = 0.2
+"""For which the event loop may wait for a lock: reading meets one in rare moments, and nobody is answered then."""
 
 READ_AT_ONCE = 1000
 NAMES = """
@@ -44,7 +47,6 @@ WITH RECURSIVE names(name) AS (
 """
 """The loops that have events: one step in the index for each, however many events they have."""
 COLUMNS = "seq, time, CAST(body AS BLOB), chain, kind, key"
-REMEDY = "restore your last backup of the folder"
 UNREADABLE = (sqlite3.DatabaseError, UnicodeDecodeError, msgspec.MsgspecError)
 """What SQLite and the decoder of events raise for what was not written by us."""
 
@@ -123,7 +125,7 @@ class EventLog:
         self.on_commit: Callable[[dict[str, int]], None] = lambda last: None
         self.on_failure: Callable[[], None] = lambda: None
         try:
-            self._reader, self._writer = folder.connect(), folder.connect()
+            self._reader, self._writer = folder.connect(READER_SECONDS), folder.connect()
         except UNREADABLE as error:
             raise unreadable(folder.database, error) from error
         self._loop = asyncio.get_running_loop()
@@ -155,7 +157,7 @@ class EventLog:
 
     def _trouble(self, what: str, error: Exception) -> DamagedLog | StorageError:
         """What an error while reading means: that something is damaged, or that it cannot be read for now."""
-        if passes(error):
+        if passes(error) or (is_complaint(error) and not self.folder.is_damaged()):
             return StorageError(
                 f"{self.folder.database}: {what} for now ({_text(error)}); send the request again"
             )

@@ -11,7 +11,7 @@ import fcntl
 import os
 import pwd
 import sqlite3
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 
 from vbmle.common.validation import InputError
@@ -24,6 +24,9 @@ CHECKED_BYTES = 256 * 2**20
 """A database up to this size is checked from end to end at every start; of a larger one, what is read."""
 
 BUSY_SECONDS = 30.0
+CHUNK_BYTES = 2**20
+
+REMEDY = "vbmle check FOLDER says what is wrong and may mend it; else restore your last backup of the folder"
 
 PRIVATE = 0o600
 """Of every file: for the user that the server runs as, and for nobody else."""
@@ -53,6 +56,7 @@ class Folder:
         self.path = Path(path)
         self.snapshots = self.path / "snapshots"
         self.database = self.path / "events.db"
+        self._damaged = False
         try:
             self.snapshots.mkdir(parents=True, exist_ok=True)
             self._lock = hold(self.path)
@@ -67,16 +71,20 @@ class Folder:
     def _open(self) -> None:
         try:
             passing("folder locked")
+            # SQLite would ask the umask. It stays open as long as any connection: closing it would end their locks.
+            self._file = os.open(self.database, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, PRIVATE)
+        except BaseException:
+            os.close(self._lock)
+            raise
+        try:
             self._keep_private()
             self._prepare()
         except BaseException:
-            os.close(self._lock)
+            self.close()
             raise
 
     def _keep_private(self) -> None:
         """Take from everybody else what they may do with the folder and with what is in it, also after a restore."""
-        # SQLite would ask the umask.
-        os.close(os.open(self.database, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, PRIVATE))
         files = (self.path / "lock", *self.path.glob("events.db*"), *self.snapshots.glob("*.npz"))
         for path in (self.path, self.snapshots, *files):
             with suppress(PermissionError):  # it belongs to somebody else, who has let this process in
@@ -105,11 +113,39 @@ class Folder:
             if found == 0:
                 self._make(connection)
             self._check(connection)
-        except UNREADABLE as error:
+        except (*UNREADABLE, MemoryError) as error:
+            if is_complaint(error) and not self.is_damaged():
+                raise self._not_now(error) from error
             raise unreadable(self.database, error) from error
         finally:
             if connection is not None:
                 connection.close()
+
+    def _not_now(self, error: object) -> InputError:
+        text = " ".join(str(error).split())
+        return InputError(
+            f"cannot read {self.database} ({text}); see whether its disk works, then start again"
+        )
+
+    def is_damaged(self) -> bool:
+        """A second look at what SQLite complained of: it calls damaged, too, what a disk did not give it."""
+        if not self._damaged and self._is_legible():
+            try:
+                with closing(self.connect()) as connection:
+                    self._damaged = connection.execute("PRAGMA integrity_check(1)").fetchone() != ("ok",)
+            except (*UNREADABLE, MemoryError) as error:
+                self._damaged = not passes(error)
+        return self._damaged
+
+    def _is_legible(self) -> bool:
+        """Whether the disk gives every byte."""
+        try:
+            at = 0
+            while part := os.pread(self._file, CHUNK_BYTES, at):
+                at += len(part)
+        except OSError:
+            return False
+        return True
 
     def _make(self, connection: sqlite3.Connection) -> None:
         """All tables in one transaction: after a crash there are all or none."""
@@ -129,15 +165,15 @@ class Folder:
         if self.database.stat().st_size > CHECKED_BYTES:
             return
         (verdict,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
+        if verdict != "ok" and not self.is_damaged():
+            raise self._not_now(verdict)
         if verdict != "ok":
-            raise InputError(
-                f"{self.database} is damaged ({' '.join(verdict.split())}); restore your last backup of the folder"
-            )
+            raise InputError(f"{self.database} is damaged ({' '.join(verdict.split())}); {REMEDY}")
 
-    def connect(self) -> sqlite3.Connection:
-        """A connection on which a commit returns when the data are on disk."""
+    def connect(self, patience: float = BUSY_SECONDS) -> sqlite3.Connection:
+        """A connection on which a commit returns when the data are on disk; it waits so long for others' locks."""
         connection = sqlite3.connect(
-            self.database, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
+            self.database, timeout=patience, isolation_level=None, check_same_thread=False
         )
         try:
             # With NORMAL a commit may vanish in a power cut.
@@ -149,7 +185,8 @@ class Folder:
         return connection
 
     def close(self) -> None:
-        """Give the lock back."""
+        """Give the lock back, when no connection is open any more."""
+        os.close(self._file)
         os.close(self._lock)
 
 
@@ -181,9 +218,7 @@ def unreadable(database: Path, error: Exception) -> InputError:
         return InputError(f"cannot write {database} ({text}); free some space on its disk")
     if passes(error):
         return InputError(f"cannot read {database} ({text}); see whether its disk works, then start again")
-    return InputError(
-        f"{database} is damaged or no database ({text}); restore your last backup of the folder"
-    )
+    return InputError(f"{database} is damaged or no database ({text}); {REMEDY}")
 
 
 def not_writable(path: Path, text: str) -> InputError:
@@ -225,6 +260,11 @@ PASSING = frozenset(
 def passes(error: Exception) -> bool:
     """Whether an error may be gone when it is tried again: the machine is short of something, nothing is damaged."""
     return code_of(error) in PASSING or isinstance(error, MemoryError)
+
+
+def is_complaint(error: Exception) -> bool:
+    """Whether SQLite complains of what is in the database."""
+    return code_of(error) in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
 def code_of(error: Exception) -> int:

@@ -17,7 +17,7 @@ from vbmle.serve import bodies, status, wording
 from vbmle.serve.bodies import Failure
 from vbmle.serve.controller import Controller
 from vbmle.serve.counterfactual import Replay
-from vbmle.serve.event_log import StorageError
+from vbmle.serve.event_log import DamagedLog, StorageError
 from vbmle.serve.events import Mode
 from vbmle.serve.metrics import Metrics
 from vbmle.serve.refusals import BadInput, Busy, NotFound, Refusal
@@ -100,6 +100,8 @@ class Api:
                 return await operation.handler(request)
             except (Refusal, StorageError) as error:
                 return failure(error.status, str(error))
+            except DamagedLog as error:
+                return failure(503, str(error))
             except MissingExtra as error:
                 return failure(501, str(error))
             except MemoryError:

@@ -77,6 +77,16 @@ def run(
             runner.run(serve())
     except (DamagedLog, StorageError) as error:
         raise InputError(str(error)) from error
+    except MemoryError as error:
+        raise InputError(
+            f"there is not enough memory to serve {folder}; free some, then start again"
+        ) from error
+    except RuntimeError as error:
+        if "thread" not in str(error):  # of the interpreter: "can't start new thread"
+            raise
+        raise InputError(
+            f"the machine has no thread left to serve {folder}; free some, then start again"
+        ) from error
 
 
 async def _serve(service: Service, listener: socket.socket, app: ASGIApp, say: Callable[[str], None]) -> None:

@@ -358,7 +358,7 @@ class Service:
         except RuntimeError as error:
             if "thread" not in str(error):  # of the interpreter: "can't start new thread"
                 raise
-            raise Busy("the machine has no thread left for it; send the request again") from error
+            raise StorageError("the machine has no thread left for it; send the request again") from error
 
     async def replay(self, controller: Controller, agent: str, settings: dict[str, Any]) -> Replay:
         """What another agent would have played; beside everything else, one after the other."""
