@@ -11,7 +11,7 @@ from serving import PATIENCE
 STORMS = Path(__file__).parents[1] / "storms.py"
 
 
-@pytest.mark.parametrize(("count", "others"), [(24, []), (2, ["--server"])])
+@pytest.mark.parametrize(("count", "others"), [(16, []), (2, ["--server"])])
 def test_whatever_the_system_refuses_nothing_answered_is_lost(count: int, others: list[str]):
     done = subprocess.run(
         [sys.executable, str(STORMS), str(count), *others], capture_output=True, text=True, timeout=PATIENCE
