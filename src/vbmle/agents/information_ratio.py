@@ -48,7 +48,7 @@ InformedUpdate = Annotated[
     str,
     Among(INFORMED_UPDATES),
     "When to decide again: at every step, or when the information about what was observed has grown by a tenth, or has "
-    "doubled; in between the policy in force is played.",
+    "doubled; in between the policy in force stays.",
 ]
 Draws = Annotated[
     int, up_to(MOST_DRAWS), "Draws from the posterior to judge policies by. With few, chance decides."

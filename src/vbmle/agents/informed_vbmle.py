@@ -141,7 +141,7 @@ class InformedVBMLE(ModelAgent):
     update: Annotated[
         InformedUpdate,
         "When to decide again: at every step, or when the information about what was observed has grown by a tenth, or "
-        "has doubled, or else when time has doubled; in between the policy in force is played.",
+        "has doubled, or else when time has doubled; in between the policy in force stays.",
     ] = "tenth"
     draws: Draws = 32
     fresh: Fresh = 4

@@ -82,7 +82,7 @@ class RBMLE(ModelAgent):
     update: Annotated[
         Update,
         "When to solve again: at every step, or only when the visits of a pair (s, a) have doubled; in between the "
-        "policy in force is played.",
+        "policy in force stays.",
     ] = "doubling"
 
     def _start(self) -> None:

@@ -31,12 +31,12 @@ Update = Annotated[str, Among(UPDATES)]
 SolveAgain = Annotated[
     Update,
     "When to solve again: at every step, or only when the information about what was just observed has doubled (see "
-    "`vbmle.estimation.information`); in between the policy in force is played.",
+    "`vbmle.estimation.information`); in between the policy in force stays.",
 ]
 DrawAgain = Annotated[
     Update,
     "When to draw again: at every step, or only when the information about what was just observed has doubled; in "
-    "between the policy in force is played.",
+    "between the policy in force stays.",
 ]
 
 
