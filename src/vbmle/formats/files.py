@@ -91,7 +91,30 @@ def _text(content: bytes) -> str:
 
 
 def write(mdp: LinearMixtureMDP, path: str | os.PathLike[str]) -> None:
-    """Write a model in the format that the name of the file ends with: .csv (CRAAM), .pomdpx, .POMDP, .MDP or .npz."""
+    """Write a model in the format that the name of the file ends with: .csv (CRAAM), .pomdpx, .POMDP, .MDP or .npz.
+
+    Parameters
+    ----------
+    mdp : LinearMixtureMDP
+        The model, with its names and its prior where the format has room for them.
+    path : str or path
+        The file; one that is there is replaced as a whole, or stays as it was.
+
+    Raises
+    ------
+    ValueError
+        If the ending is none of these, or the format has no room for what the model has.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> import vbmle
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "suspects.pomdpx"
+    >>> mdp = vbmle.worlds.two_suspects().mdp
+    >>> vbmle.write(mdp, path)
+    >>> vbmle.read(path).num_states == mdp.num_states
+    True
+    """
     ending = Path(path).suffix.lower()
     if ending == ".npz":
         mdp.save(path)
