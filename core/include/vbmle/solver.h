@@ -80,8 +80,8 @@ VB_API vb_status vb_solver_follow(vb_solver* solver, const vb_objective* objecti
 VB_API vb_status vb_solver_climb_from_few(vb_solver* solver, const vb_objective* objective); /* and from two starts */
 VB_API vb_status vb_solver_add_start(vb_solver* solver, const vb_objective* objective, const double* theta); /* from theta, too */
 
-/* Climbs from where it stands and from theta, the answer of another solver whose first survey counts for this one, too. */
-VB_API vb_status vb_solver_join(vb_solver* solver, const vb_objective* objective, const double* theta);
+/* Climbs from where another solver for the same model stands, whose first survey counts for this one, too. */
+VB_API vb_status vb_solver_join(vb_solver* solver, const vb_objective* objective, const vb_solver* other);
 
 /* Stands at theta (d,) alone, moved inside the feasible set; theta must be finite, here and above. */
 VB_API vb_status vb_solver_stand_at(vb_solver* solver, const double* theta);

@@ -110,9 +110,9 @@ vb_status vb_solver_add_start(vb_solver* solver, const vb_objective* objective, 
     return run(solver, objective, [=](Maximiser& own, const Objective& goal) { add_start(own, goal, theta); });
 }
 
-vb_status vb_solver_join(vb_solver* solver, const vb_objective* objective, const double* theta) {
-    if (!is_theta(solver, theta)) return VB_BAD_ARGUMENT;
-    return run(solver, objective, [=](Maximiser& own, const Objective& goal) { join(own, goal, theta); });
+vb_status vb_solver_join(vb_solver* solver, const vb_objective* objective, const vb_solver* other) {
+    if (solver == nullptr || other == nullptr || &solver->maximiser.known != &other->maximiser.known) return VB_BAD_ARGUMENT;
+    return run(solver, objective, [=](Maximiser& own, const Objective& goal) { join(own, goal, other->maximiser); });
 }
 
 vb_status vb_solver_stand_at(vb_solver* solver, const double* theta) {

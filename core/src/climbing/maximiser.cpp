@@ -121,6 +121,17 @@ void reset(Maximiser& maximiser) {
     maximiser.turn = 0;
 }
 
+// One maximum alone, that of another pool, with what is known there.
+void stand_like(Pool& pool, const Pool& other) {
+    copy(other.y[0], pool.y.cols, pool.y[0]);
+    copy(other.theta[0], pool.theta.cols, pool.theta[0]);
+    copy(other.V[0], pool.V.cols, pool.V[0]);
+    copy(other.policy[0], pool.policy.cols, pool.policy[0]);
+    fill<Index>(pool.num_active[0], pool.num_active.cols, 0);
+    pool.evaluated[0] = pool.factored[0] = 0;
+    pool.size = 1;
+}
+
 // p, V and factors of a place that had them: the same numbers as before it was saved.
 void evaluate_place(Maximiser& maximiser, Index k) {
     const bool evaluated = maximiser.pool.evaluated[k] != 0;
@@ -151,10 +162,7 @@ Maximiser::Maximiser(Maximiser& host) : known(host.known), shop(host.shop) {
     pool = make_pool(arena, problem({}), host.pool.places, shop.room);
     if (failed()) return;
     reset(*this);
-    copy(host.pool.y[0], pool.y.cols, pool.y[0]);
-    copy(host.pool.theta[0], pool.theta.cols, pool.theta[0]);
-    copy(host.pool.V[0], pool.V.cols, pool.V[0]);
-    copy(host.pool.policy[0], pool.policy.cols, pool.policy[0]);
+    stand_like(pool, host.pool);
 }
 
 Maximiser::~Maximiser() { move_out(pool); }
@@ -201,9 +209,9 @@ void climb_from_few(Maximiser& maximiser, const Objective& objective) {
     try_start(search, maximiser.shop.likely.data);
 }
 
-void join(Maximiser& maximiser, const Objective& objective, const double* theta) {
+void join(Maximiser& maximiser, const Objective& objective, const Maximiser& other) {
+    stand_like(maximiser.pool, other.pool);
     climb(maximiser, objective);
-    add_start(maximiser, objective, theta);
     maximiser.turn = larger(maximiser.turn, Index{1});
 }
 

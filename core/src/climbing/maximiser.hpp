@@ -56,8 +56,8 @@ void follow(Maximiser& maximiser, const Objective& objective);
 // Climbs from where it stands, from the most likely theta and from the interior point.
 void climb_from_few(Maximiser& maximiser, const Objective& objective);
 
-// Climbs from where it stands and from theta, where a search has ended whose survey counts for this one, too.
-void join(Maximiser& maximiser, const Objective& objective, const double* theta);
+// Climbs from where another for the same model stands, whose survey counts for this one, too.
+void join(Maximiser& maximiser, const Objective& objective, const Maximiser& other);
 
 // Climbs from theta too.
 void add_start(Maximiser& maximiser, const Objective& objective, const double* theta);

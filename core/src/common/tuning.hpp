@@ -233,7 +233,7 @@
     /* Judging policies by draws (judging/) */ \
     constant(double, judged_values, 1e-10, "of 1/(1-gamma)", "the error of a draw's optimal values, by sweeps") \
     constant(double, judged_visits, 1e-8, "of 1/(1-gamma)", "the error of visits under the mean model, by sweeps") \
-    constant(double, judged_loss, 1e-5, "of itself", "the error of what a policy loses in a draw, by sweeps") \
+    constant(double, judged_loss, 1e-4, "of itself", "the error of what a policy loses in a draw, by sweeps") \
     constant(double, judged_loss_begin, 1e-3, "reward", "of that, what is enough before its size is known") \
     constant(double, judged_candidates, 4.0, "of the spread of changes", \
              "actions that are worse by more are left out until all are looked at again") \

@@ -209,7 +209,7 @@ class InformedVBMLE(ModelAgent):
         if first and self._searches and boldest:
             solver.search(objective)
         elif first and not (self._searches or boldest):
-            solver.join(objective, self._proposers.solvers[self._boldest].theta)
+            solver.join(objective, self._proposers.solvers[self._boldest])
         elif first or self.decisions % len(self._proposers.solvers) == k:
             solver.follow(objective)
         else:

@@ -136,9 +136,9 @@ class Solver(Stateful):
         given = objective.given, floats(theta, self.model.dimension)
         check(lib.vb_solver_add_start(self.handle, *given))
 
-    def join(self, objective: Objective, theta: Floats) -> None:
-        """Climb from where it stands and from theta, where another's survey has ended."""
-        check(lib.vb_solver_join(self.handle, objective.given, floats(theta, self.model.dimension)))
+    def join(self, objective: Objective, other: Solver) -> None:
+        """Climb from where another on the same model stands."""
+        check(lib.vb_solver_join(self.handle, objective.given, other.handle))
 
     def stand_at(self, theta: Floats) -> None:
         """Stand at theta alone."""

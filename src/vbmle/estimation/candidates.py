@@ -13,6 +13,7 @@ one with the fewest contradictions is taken, and of several such the most likely
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -97,7 +98,7 @@ class CandidateSolver:
         another.candidates = self.candidates
         return another
 
-    def join(self, objective: Objective, theta: Floats) -> None:
+    def join(self, objective: Objective, other: Any) -> None:
         """Choose the best candidate: there is no other start to try."""
         self.climb(objective)
 

@@ -18,7 +18,7 @@ incumbent stays; at first that is the one found first in the seed's order.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
@@ -160,11 +160,9 @@ class Solver:
         """Climb from where it stands, from the most likely theta and from the interior point."""
         self._core.climb_from_few(objective)
 
-    def join(self, objective: Objective, theta: Floats) -> None:
-        """Climb from where it stands and from theta, the answer of another whose first survey counts for this one."""
-        if not objective.is_biased:
-            return self._core.climb(objective)
-        self._core.join(objective, theta)
+    def join(self, objective: Objective, other: Any) -> None:
+        """Climb from where another of its kind stands, whose first survey counts for this one, too."""
+        self._core.join(objective, other._core)
 
     def add(self, objective: Objective, theta: Floats) -> None:
         """Climb from theta too."""
