@@ -1,4 +1,4 @@
-"""python -m benchmarks DIR [--quick]: what `vbmle bench` starts, in an interpreter with one thread."""
+"""python -m benchmarks DIR [--quick] [--surface]: what `vbmle bench` starts, in an interpreter with one thread."""
 
 from __future__ import annotations
 
@@ -28,11 +28,14 @@ def require(folder: Path, packages: Sequence[str] = OTHERS) -> None:
         raise InputError(f"--out {folder} cannot be written to")
 
 
-def main(folder: Path, quick: bool) -> None:
-    """Measure everything, where nothing is missing."""
+def main(folder: Path, quick: bool, surface: bool = False) -> None:
+    """Measure everything, or what a decision costs over sizes of models, where nothing is missing."""
     with one_line():
-        require(folder)
-    from benchmarks.runner import run
+        require(folder, ("matplotlib",) if surface else OTHERS)
+    if surface:
+        from benchmarks.surface import run
+    else:
+        from benchmarks.runner import run  # type: ignore[assignment]
 
     try:
         run(folder, quick)
@@ -41,4 +44,4 @@ def main(folder: Path, quick: bool) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), quick="--quick" in sys.argv[2:])
+    main(Path(sys.argv[1]), quick="--quick" in sys.argv[2:], surface="--surface" in sys.argv[2:])

@@ -52,9 +52,9 @@ def updates(states: int, effort: Effort, domain: str) -> list[Row]:
     """Build, plan, estimate and run: what an update costs, and what all of it needs of memory."""
     _all_of_it(*base_models(DENSE_STATES + 1, DIMENSION), domain, 20)  # so that only data count below
     models, reward = base_models(states, DIMENSION)
-    before = _forget_peak()
+    before = forget_peak()
     mdp, details, run = _all_of_it(models, reward, domain, effort.large_steps)
-    grown = _peak() - before
+    grown = peak() - before
     case = f"S={states}, A=4, d=20, 6 successors, {domain}"
     cost, features = details["update"] / details["sweep"], float(np.asarray(mdp.transitions.phi).nbytes)
     rows = [
@@ -108,15 +108,15 @@ def hard_run(states: int, effort: Effort) -> list[Row]:
 STATUS, REFERENCES = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
 
-def _forget_peak() -> int:
-    """Bytes of memory held now, from which on `_peak` looks; 0 where the system cannot tell."""
+def forget_peak() -> int:
+    """Bytes of memory held now, from which on `peak` looks; 0 where the system cannot tell."""
     if not REFERENCES.exists():
         return 0
     REFERENCES.write_text("5")  # Linux: the high-water mark becomes what is held now
-    return _peak()
+    return peak()
 
 
-def _peak() -> int:
+def peak() -> int:
     """The most bytes of memory held since, by whatever part of the process: NumPy, compiled code, libraries."""
     if not REFERENCES.exists():
         return 0

@@ -7,6 +7,8 @@ from vbmle import worlds as worlds
 from vbmle.agents.base import Agent as Agent
 from vbmle.agents.bayes_optimal import BayesOptimal as BayesOptimal
 from vbmle.agents.belief import Belief as Belief
+from vbmle.agents.cost import Cost as Cost
+from vbmle.agents.cost import cost as cost
 from vbmle.agents.evill import EVILL as EVILL
 from vbmle.agents.feel_good import FeelGoodSampling as FeelGoodSampling
 from vbmle.agents.information_directed import InformationDirected as InformationDirected

@@ -260,6 +260,9 @@ def bench(
         Path, typer.Option(metavar="DIR", help="Where the table goes, with all its numbers.")
     ] = Path("bench"),
     quick: Annotated[bool, typer.Option("--quick", help="Every row from few steps: a first look.")] = False,
+    surface: Annotated[
+        bool, typer.Option("--surface", help="What a decision costs over sizes of models, instead.")
+    ] = False,
 ) -> None:
     """Benchmark vbmle against reference implementations, interleaved in one run."""
     import os
@@ -271,7 +274,8 @@ def bench(
     if not (sources / "benchmarks" / "__main__.py").is_file():
         raise InputError("the bench is not installed with the package; run it in a checkout of the sources")
     # A process of its own: BLAS reads the number of its threads when NumPy is first loaded.
-    command = [sys.executable, "-P", "-m", "benchmarks", str(out), *(["--quick"] if quick else [])]
+    command = [sys.executable, "-P", "-m", "benchmarks", str(out)]
+    command += ["--quick"] * quick + ["--surface"] * surface
     paths = [str(sources), *filter(None, [os.environ.get("PYTHONPATH")])]
     environment = os.environ | ONE_THREAD | {"PYTHONPATH": os.pathsep.join(paths)}
     code = subprocess.run(command, env=environment, check=False).returncode

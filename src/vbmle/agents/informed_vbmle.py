@@ -79,9 +79,9 @@ EXPONENT = 3.0
 PATIENCE = 60.0
 """Horizons 1/(1 - gamma) within which an exploration must be able to pay, until the agent has run for longer."""
 
-MOST_SEARCHED = 16, 200
+MOST_SEARCHED = 16, 64
 """Parameters and states up to which the boldest proposer begins with a search of all starts; with 60, or with 500, that
-takes a second."""
+takes a second. In models with more states the others begin where the boldest has ended its survey."""
 
 
 class Proposers(Keeper):
@@ -155,6 +155,7 @@ class InformedVBMLE(ModelAgent):
         self._objective = make_objective(self.counts, ridge=1.0)
         self._range = reward_range(mdp)
         self._boldest, self._searches = int(np.argmax(multiples)), is_small(mdp)
+        self._joins = mdp.num_states > MOST_SEARCHED[1]
         self._chosen = 0
         self._trigger = OrTimeDoubled(informed_trigger(mdp, self.update), self.counts)
 
@@ -199,7 +200,7 @@ class InformedVBMLE(ModelAgent):
     def _order(self) -> list[int]:
         """In which order the biases propose: the boldest first where the others begin with what it finds."""
         every = list(range(len(self.multiples)))
-        joined = self.decisions == 0 and not self._searches
+        joined = self.decisions == 0 and self._joins
         return sorted(every, key=lambda k: k != self._boldest) if joined else every
 
     def _solve(self, k: int) -> None:
@@ -208,7 +209,7 @@ class InformedVBMLE(ModelAgent):
         boldest = k == self._boldest
         if first and self._searches and boldest:
             solver.search(objective)
-        elif first and not (self._searches or boldest):
+        elif first and self._joins and not boldest:
             solver.join(objective, self._proposers.solvers[self._boldest])
         elif first or self.decisions % len(self._proposers.solvers) == k:
             solver.follow(objective)
