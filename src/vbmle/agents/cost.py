@@ -35,11 +35,11 @@ class Needs(NamedTuple):
 
 
 NEEDS: dict[type[Agent], Needs] = {
-    VBMLE: Needs(40.0, 5.0, POOL, 0),
-    InformedVBMLE: Needs(90.0, 8.0, 5, 32),
-    MaximumLikelihood: Needs(3.0, 2.0, 1, 0),
-    PSRL: Needs(2.0, 0.5, 0, 0),
-    InformationDirected: Needs(40.0, 25.0, 0, 12),
+    VBMLE: Needs(35.0, 7.0, POOL, 0),
+    InformedVBMLE: Needs(80.0, 8.0, 5, 32),
+    MaximumLikelihood: Needs(4.0, 1.5, 1, 0),
+    PSRL: Needs(3.0, 0.1, 0, 0),
+    InformationDirected: Needs(30.0, 18.0, 0, 12),
 }
 """Measured by `vbmle bench --surface`, rounded: the middle of the cells."""
 
