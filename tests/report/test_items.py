@@ -16,7 +16,7 @@ def test_every_item_of_the_paper_leads_to_its_card_and_to_files_that_are_there(t
             fill(tmp_path, planned)
     page = write(tmp_path, pictures=False).read_text()
     table = page[page.index('id="items"') : page.index('id="claim-regret"')]
-    names = re.findall(r'<th scope="row">([^<]*)</th>', table)
+    names = re.findall(r'<th scope="row"><a [^>]*>([^<]*)</a></th>', table)
     assert names[:5] == ["Figure 1a", "Figure 1b", "Figure of the appendix", "Figure 2a", "Figure 2b"]
     assert "Table 1" in names  # these records have no regret of VBMLE, and so no ratio of spreads
     for card in re.findall(r'href="#([^"]*)"', table):

@@ -14,6 +14,7 @@ window.figures = (function () {
   const CROWD = 6; // more agents are drawn with paler bands and without their medians
   const PAPER_WIDTH = 670; // pixels across a printed page
   const LETTER = 6; // pixels across a letter of an axis
+  const TICKS = 4; // powers of ten that are named on the axis of rows
   const LOWEST = -3; // the least power of ten that an axis of regret resolves; below it lies 0
   const CONFIG = { displaylogo: false, responsive: true, showTips: false, plotlyServerURL: "", displayModeBar: false };
 
@@ -65,13 +66,16 @@ window.figures = (function () {
   }
 
   /* A logarithmic axis that has a place for 0, and its ticks. */
-  function withNothing(highest) {
+  function withNothing(highest, most) {
     const lowest = Math.max(highest > 0 ? Math.floor(Math.log10(highest / 1000)) : LOWEST, LOWEST);
     const linear = Math.pow(10, lowest);
     const place = (v) => (!known(v) ? null : v <= linear ? (0.5 * v) / linear : 0.5 + Math.log10(v / linear));
     const top = Math.max(1.3 * highest, 10 * linear);
     const values = [0];
-    for (let power = lowest; Math.pow(10, power) <= top; power += 1) values.push(Math.pow(10, power));
+    const powers = [];
+    for (let power = lowest; Math.pow(10, power) <= top; power += 1) powers.push(Math.pow(10, power));
+    const step = most && powers.length > most ? Math.ceil((powers.length - 1) / most) : 1; // side by side, more would run into each other
+    values.push(...powers.filter((_, n) => (powers.length - 1 - n) % step === 0 && (step === 1 || n > 0)));
     const axis = {
       type: "linear", tickvals: values.map(place), ticktext: values.map((v) => show(Number(v.toPrecision(1)))),
       range: [-0.15, place(top) + 0.1],
@@ -164,7 +168,7 @@ window.figures = (function () {
   function rows(panel, series, colors) {
     const strip = panel.form === "strip", bend = strip || panel.xScale === "symlog";
     const places = series.flatMap((s) => s.at.concat(s.high || [])).filter(known);
-    const right = bend && wanted("symlog") === "symlog" ? withNothing(places.length ? Math.max.apply(null, places) : 0) : straight;
+    const right = bend && wanted("symlog") === "symlog" ? withNothing(places.length ? Math.max.apply(null, places) : 0, TICKS) : straight;
     const names = Array.from(new Set(series.map((s) => s.name)));
     const traces = [];
     series.forEach((s) => {
