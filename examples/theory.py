@@ -155,7 +155,7 @@ STYLES = [(RED, ":"), (PINK, "-."), (ORANGE, "--"), (BLUE, "-")]
 def draw_sets(simplex: Simplex, steps: int, path: Path) -> None:
     history = run(simplex.world, steps, seed=1)
     times = sorted({max(steps // 100, 2), max(steps // 10, 2), steps})
-    figure, axes = plt.subplots(1, len(times), figsize=(figures.WIDTHS[2], 3.4), layout="constrained")
+    figure, axes = plt.subplots(1, len(times), figsize=(10.0, 3.4), layout="constrained")
     for axis, t in zip(np.atleast_1d(axes), times, strict=True):
         found = sets_after(simplex, history, t)
         simplex.frame(axis, f"after {t} steps")
