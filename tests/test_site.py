@@ -1,6 +1,7 @@
 """The documentation as a site, opened from disk in a browser: one name for one page, search, and nobody left out."""
 
 import importlib.util
+import json
 import os
 import re
 import subprocess
@@ -18,6 +19,7 @@ from vbmle.agents.catalogue import agents
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
+NOTEBOOKS = ROOT / "examples" / "notebooks"
 PATIENCE = 900
 WHOLE = ("index.html", "start.html", "reference/VBMLE.html")
 """Pages that are examined with all that surrounds them; of the others, what is not the same everywhere."""
@@ -86,9 +88,17 @@ def test_it_holds_pages_and_no_code(site: Path):
     assert "404.html" not in names
 
 
+def text_of(page: str) -> str:
+    """A page of docs/; of the gallery, the first cell of its notebook."""
+    if not page.startswith("gallery/"):
+        return (DOCS / page).read_text()
+    cells = json.loads((NOTEBOOKS / f"{Path(page).stem}.ipynb").read_text())["cells"]
+    return "".join(cells[0]["source"])
+
+
 def title(page: str) -> str:
-    """The heading of a page of docs/."""
-    found = re.search(r"^# (.+)$", (DOCS / page).read_text(), re.MULTILINE)
+    """The heading of a page."""
+    found = re.search(r"^# (.+)$", text_of(page), re.MULTILINE)
     assert found, page
     return found[1]
 
@@ -107,11 +117,12 @@ def test_a_page_has_one_name(page: str):
             assert words == title(there), f"{page}: a link to {there}"
 
 
-def test_every_page_is_in_the_navigation_by_its_heading_alone(site: Path):
+def test_every_page_is_in_the_navigation_by_its_heading_alone():
     text = (ROOT / "mkdocs.yml").read_text()
     listed = re.findall(r"^ +- (?:Home: )?([\w/-]+\.md)$", text, re.MULTILINE)
-    assert sorted(listed) == WRITTEN
-    assert len(set(map(title, WRITTEN))) == len(WRITTEN)
+    gallery = [f"gallery/{path.stem}.md" for path in NOTEBOOKS.glob("*.ipynb")]
+    assert sorted(listed) == sorted([*WRITTEN, *gallery])
+    assert len(set(map(title, listed))) == len(listed)
 
 
 @pytest.fixture(scope="module")
