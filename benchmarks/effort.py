@@ -26,6 +26,8 @@ class Effort:
     sparse_sizes: tuple[int, ...]  # states of the sparse models that other libraries plan for, too
     dense_sizes: tuple[int, ...]  # and of the dense ones
     plan_repeats: int
+    plan_sizes: tuple[int, ...]  # states of queues, grids and random models
+    plan_discounts: tuple[float, ...]
     load_seconds: float  # of each run of the service under load
     tries: int  # of what takes a process of its own, the median of which counts
 
@@ -48,6 +50,8 @@ FULL = Effort(
     sparse_sizes=(1000, 10_000, 100_000, 1_000_000),
     dense_sizes=(5, 15, 100, 1000),
     plan_repeats=9,
+    plan_sizes=(5, 100, 1000, 10_000, 100_000, 1_000_000),
+    plan_discounts=(0.9, 0.99, 0.9999),
     load_seconds=10.0,
     tries=5,
 )
@@ -69,6 +73,8 @@ QUICK = Effort(
     sparse_sizes=(1000,),
     dense_sizes=(5, 15, 60, 200),
     plan_repeats=3,
+    plan_sizes=(5, 100),
+    plan_discounts=(0.9, 0.99),
     load_seconds=0.4,
     tries=1,
 )

@@ -158,7 +158,7 @@ def sparse_planning(states: int, effort: Effort) -> list[Row]:
         problem.solve(method="modified_policy_iteration", epsilon=2.0 * TOLERANCE)
 
     repeats = 3 if states >= 100_000 else effort.plan_repeats
-    ours, other = _in_turn([lambda: plan_known(model, reward, DISCOUNT, TOLERANCE), theirs], repeats)
+    ours, other = in_turn([lambda: plan_known(model, reward, DISCOUNT, TOLERANCE), theirs], repeats)
     measure = "planning, sparse: times faster than QuantEcon's modified policy iteration"
     return [
         Row(
@@ -191,7 +191,7 @@ def dense_planning(states: int, effort: Effort) -> list[Row]:
 
     repeats = max(3, effort.plan_repeats // 3) if states >= 1000 else effort.plan_repeats
     methods = [by("policy_iteration"), by("modified_policy_iteration"), by_solver]
-    ours, one, two, three = _in_turn(
+    ours, one, two, three = in_turn(
         [lambda: plan_known(model, reward, DISCOUNT, TOLERANCE), *methods], repeats
     )
     details = {"ours": ours, "policy_iteration": one, "modified_policy_iteration": two, "mdpsolver": three}
@@ -203,7 +203,7 @@ def dense_planning(states: int, effort: Effort) -> list[Row]:
     ]
 
 
-def _in_turn(calls: Sequence[Callable[[], object]], repeats: int) -> list[float]:
+def in_turn(calls: Sequence[Callable[[], object]], repeats: int) -> list[float]:
     """The median seconds of each, one after the other, again and again; the first round does not count.
 
     What takes less than BATCH is called several times in its turn, so that it is not charged for caches that the

@@ -22,6 +22,7 @@ from benchmarks import (
     large_models,
     overhead,
     paper_world,
+    planning,
     quadratic_programs,
     rivals,
     scaling,
@@ -89,6 +90,15 @@ def jobs(effort: Effort) -> list[tuple[str, int, Callable[[Tick], Any]]]:
     found.append(("the service under load", 1, _ticking(partial(service_load.measure, effort))))
     found.append(("how long a person waits", 1, _ticking(partial(waiting.measure, effort))))
     found.append(("BLAS threads", 1, _ticking(partial(overhead.blas_threads, effort))))
+    found += plans(effort)
+    for kind in (*certificates.PROBLEM_KINDS, certificates.BEYOND):
+        found.append((f"certificates: {kind}", 1, _ticking(partial(certificates.measure, kind, effort))))
+    return found
+
+
+def plans(effort: Effort) -> list[tuple[str, int, Callable[[Tick], Any]]]:
+    """Those of planning beside other libraries."""
+    found: list[tuple[str, int, Callable[[Tick], Any]]] = []
     for states in effort.sparse_sizes:
         found.append(
             (
@@ -101,8 +111,10 @@ def jobs(effort: Effort) -> list[tuple[str, int, Callable[[Tick], Any]]]:
         found.append(
             (f"dense planning, S={states}", 1, _ticking(partial(large_models.dense_planning, states, effort)))
         )
-    for kind in (*certificates.PROBLEM_KINDS, certificates.BEYOND):
-        found.append((f"certificates: {kind}", 1, _ticking(partial(certificates.measure, kind, effort))))
+    for kind in planning.KINDS:
+        for states in effort.plan_sizes:
+            work = partial(planning.measure, kind, states, effort)
+            found.append((f"planning, {kind}, S={states}", 1, _ticking(work)))
     return found
 
 

@@ -325,9 +325,10 @@ def test_the_quick_bench_is_complete(quick: tuple[Path, str, str]):
     # 3 measures with a target at every size; 2 tabular, time, certificates, 2 outside the core;
     # UCLK at two sizes against cvxpy, and two at (15,4); an update and its memory on two domains, planning at
     # 1 + 2 * 4 sizes; the first decision of every agent in models of three kinds; two of the service under load;
-    # four that a person waits for; the recommended agent at every size; programs by two libraries at three sizes.
+    # four that a person waits for; the recommended agent at every size; programs by two libraries at three sizes;
+    # plans of three kinds of models at two sizes and discounts.
     first = len(catalogue.general()) * len(discounts.MODEL_KINDS)
-    rest = 2 + 1 + 1 + 2 + 2 + 2 + 2 * 2 + 1 + 2 * 4 + 2 + 4 + len(rivals.RECOMMENDED) + 2 * 3
+    rest = 2 + 1 + 1 + 2 + 2 + 2 + 2 * 2 + 1 + 2 * 4 + 2 + 4 + len(rivals.RECOMMENDED) + 2 * 3 + 3 * 2 * 2
     assert len(aimed) == len(set(aimed)) == 3 * 4 + rest + first
     for name in (*catalogue.general(), "UCLK, every step"):
         assert sum(row["measure"].startswith(f"{name}: a step, in multiples") for row in rows) == len(

@@ -188,8 +188,8 @@ def plan_known(
 ) -> Plan:
     """The optimal value and policy of one model that is fully known, without a mixture around it.
 
-    By modified policy iteration; where a dense model mixes so slowly that factors are cheaper, policy iteration takes
-    over.
+    By modified policy iteration; where the model mixes so slowly that factors of I - gamma P_pi are cheaper, sparse
+    ones if they fill little, policy iteration takes over.
 
     Parameters
     ----------
@@ -227,7 +227,8 @@ def plan_known(
             validation.require_shape("transition", p, (*table.shape, table.shape[0]), "(S, A, S)")
             found = core.plan_dense(p, table, gamma, tolerance)
         else:
-            found = _plan_sparse(sparse.csr_array(p), table, gamma, tolerance)
+            rows = p if isinstance(p, sparse.csr_array) else sparse.csr_array(p)
+            found = _plan_sparse(rows, table, gamma, tolerance)
     except ValueError:
         validation.require_finite("reward", table)
         raise
@@ -240,7 +241,7 @@ def _plan_sparse(moves: sparse.csr_array, reward: Floats, gamma: float, toleranc
     states, actions = reward.shape
     validation.require_shape("transition", moves, (states * actions, states), "(S*A, S)")
     p = validation.contiguous("transition.data", moves.data)
-    pattern = (moves.indptr.astype(np.int32), moves.indices.astype(np.int32))
+    pattern = (np.ascontiguousarray(moves.indptr, np.int32), np.ascontiguousarray(moves.indices, np.int32))
     return core.plan_sparse(pattern, p, reward, gamma, tolerance)
 
 
