@@ -63,6 +63,8 @@ from vbmle.sweep import Comparison as Comparison
 from vbmle.sweep import Sweep as Sweep
 from vbmle.theory.hardness import Hardness as Hardness
 from vbmle.theory.hardness import hardness as hardness
+from vbmle.value_of_learning import Worth as Worth
+from vbmle.value_of_learning import worth as worth
 
 __all__: list[str]
 __version__: str

@@ -328,6 +328,35 @@ def check(context: typer.Context) -> None:
 
 
 @app.command()
+def worth(
+    model: Annotated[
+        Path, typer.Argument(metavar="MODEL", help="Candidates, in any format that vbmle.read knows.")
+    ],
+    prior: Annotated[
+        str | None, typer.Option(metavar="W", help="The probability of each candidate, as in 0.5,0.3,0.2.")
+    ] = None,
+    horizon: Annotated[
+        int | None, typer.Option(metavar="T", help="After how many steps nothing more is earned.")
+    ] = None,
+    runs: Annotated[int, typer.Option(metavar="N", help="Simulations of each way that learns.")] = 10_000,
+) -> None:
+    """Say what it is worth to learn which candidate is true, to explore for that, and to be told."""
+    from vbmle.formats.files import read
+    from vbmle.value_of_learning import worth as found
+
+    try:
+        weights = None if prior is None else [float(part) for part in prior.split(",")]
+    except ValueError:
+        raise InputError(
+            f"--prior is {prior!r}; it needs numbers between commas, as in 0.5,0.3,0.2"
+        ) from None
+    try:
+        print(found(read(model), weights, horizon, runs=runs))
+    except (OSError, ValueError) as error:
+        raise InputError(str(error)) from error
+
+
+@app.command()
 def agents() -> None:
     """List the agents, with their settings and defaults."""
     from vbmle.experiments import catalogue

@@ -9,13 +9,14 @@ from hidden_models import by_counts, finch, from_low, random_candidates, two
 import vbmle
 from vbmle import LinearMixtureMDP
 from vbmle.core.bayes import BeliefSearch, HiddenArrays
-from vbmle.planning.hidden_model import BayesSolution, Effort, HiddenModel, require_prior
+from vbmle.model.priors import weights
+from vbmle.planning.hidden_model import BayesSolution, Effort, HiddenModel
 
 
 def solved(
     mdp: LinearMixtureMDP, steps: int | None = None, prior: object = None, **effort: object
 ) -> BayesSolution:
-    model = HiddenModel(mdp, require_prior(mdp, prior), steps)  # type: ignore[arg-type]
+    model = HiddenModel(mdp, weights(mdp, prior), steps)  # type: ignore[arg-type]
     return BayesSolution(model, Effort(**effort))  # type: ignore[arg-type]
 
 

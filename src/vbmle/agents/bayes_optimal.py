@@ -31,12 +31,12 @@ from vbmle.common.stated import ABOVE_0, AT_LEAST_1, Check, up_to
 from vbmle.common.validation import Floats, Ints, positive
 from vbmle.core.bayes import Vectors
 from vbmle.estimation.candidates import Candidates
+from vbmle.model.priors import weights
 from vbmle.planning.hidden_model import (
     BayesSolution,
     Effort,
     HiddenModel,
     require_candidates,
-    require_prior,
 )
 
 MOST_NODES = 10_000_000
@@ -68,7 +68,9 @@ class BayesOptimal(ModelAgent):
     needs_candidates = True
     saved: ClassVar[Saved] = {"_policy": a_policy}
 
-    prior: Annotated[ArrayLike | None, "The probability of each candidate; uniform by default."] = None
+    prior: Annotated[
+        ArrayLike | None, "The probability of each candidate; by default that of the model, else uniform."
+    ] = None
     gap: Annotated[
         float,
         ABOVE_0,
@@ -90,7 +92,7 @@ class BayesOptimal(ModelAgent):
 
     def _start(self) -> None:
         require_candidates(type(self).__name__, self.mdp)
-        self._weights = require_prior(self.mdp, self.prior)
+        self._weights = weights(self.mdp, self.prior)
         if self.prior is not None:
             vars(self)["prior"] = self.settings["prior"] = self._weights.copy()
         self._trigger = EveryObservation()

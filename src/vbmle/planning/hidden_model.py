@@ -22,9 +22,7 @@ import time
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from vbmle.common import validation
 from vbmle.common.validation import Floats, Ints
 from vbmle.core.bayes import BeliefSearch, HiddenArrays, Vectors
 from vbmle.model.mdp import LinearMixtureMDP
@@ -43,15 +41,6 @@ def require_candidates(name: str, mdp: LinearMixtureMDP) -> None:
         raise ValueError(
             f"{name} needs finitely many candidates, and domain is {mdp.domain!r}; it needs domain='vertices'"
         )
-
-
-def require_prior(mdp: LinearMixtureMDP, prior: ArrayLike | None) -> Floats:
-    """A probability for each candidate; uniform by default."""
-    if prior is None:
-        return np.full(mdp.dimension, 1.0 / mdp.dimension)
-    given = validation.mixture("prior", prior)
-    validation.require_shape("prior", given, (mdp.dimension,), "(candidates,)")
-    return given
 
 
 class HiddenModel:
