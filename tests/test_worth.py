@@ -2,8 +2,9 @@
 
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -12,9 +13,14 @@ from hidden_models import by_counts, finch, followed, from_low, random_candidate
 import vbmle
 from vbmle import LinearMixtureMDP, Worth
 from vbmle.common.statistics import Interval
+from vbmle.experiments.spec import Choice, Experiment
 from vbmle.model.priors import weights
 from vbmle.planning.belief_policies import FixedPolicies, MeanPlanner, mean_policy
 from vbmle.planning.hidden_model import BayesSolution, Effort, HiddenModel
+from vbmle.report.runs import Part
+from vbmle.report.sections import Run
+from vbmle.suites import worth_page
+from vbmle.value_of_learning import still_worth
 
 HIV = Path(__file__).with_name("hiv.npz")
 """50 + 50 models of HIV therapy (4 states, 3 actions) that come with CADP: Su and Petrik, "Solving multi-model MDPs by
@@ -264,3 +270,37 @@ def test_the_command_says_it(tmp_path: Path):
         assert refused.returncode == 2
         assert words in refused.stderr
         assert len(refused.stderr.splitlines()) == 1
+
+
+def test_what_learning_is_still_worth_falls_to_nothing():
+    mdp = finch()
+    before = still_worth(mdp, np.full(4, 0.25), 0)
+    assert 12.0 < before[0] <= before[1] < 13.5
+    assert still_worth(mdp, np.array([0.0, 1.0, 0.0, 0.0]), 0)[1] <= 1e-6
+    sure = still_worth(mdp, np.array([0.01, 0.97, 0.01, 0.01]), 1)
+    assert sure[1] < 0.2 * before[0]
+
+
+def test_a_report_has_a_card_on_what_learning_is_worth(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Of the worlds with candidates, and of no other."""
+    monkeypatch.setattr(worth_page, "RUNS", 100)
+    worlds = {"suspects": Choice("two_suspects"), "river": Choice("riverswim")}
+    (card,) = worth_page.sections.cards(planned(tmp_path, worlds))
+    assert card.question == "What is learning worth?"
+    assert card.answer.startswith("suspects: ")
+    assert "use the" in card.answer
+    (table,) = card.tables
+    rows = cast(Sequence[worth_page.Way], table.rows)
+    assert {row.world for row in rows} == {"suspects"}
+    assert len(rows) == 9
+    assert all(
+        row.share <= 1.0 + 1e-9 or row.way == "model known" for row in rows if row.value.low == row.value.high
+    )
+    assert worth_page.sections.cards(planned(tmp_path, {"river": Choice("riverswim")})) == []
+
+
+def planned(folder: Path, worlds: dict[str, Choice]) -> Run:
+    """A run of which nothing is recorded yet."""
+    agents = {"ours": Choice("VBMLE")}
+    made_up = Experiment(name="made up", worlds=worlds, agents=agents, trials=2, horizon=6)
+    return Run(folder, [Part(made_up, [], [], {}, [])])

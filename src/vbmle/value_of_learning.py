@@ -52,6 +52,9 @@ AGENT_SHARE = 100
 """So many times fewer are the simulations of the recommended agent."""
 
 AGENT_STEPS = 500
+STILL_GAP, STILL_NODES = 0.005, 20_000
+"""The effort for what learning is still worth."""
+
 MOST_EXCLUDED = 16
 """Up to so many candidates one looks which it would pay most to exclude."""
 
@@ -162,7 +165,7 @@ class Worth:
 
     def to_frame(self) -> polars.DataFrame:
         """A polars frame with a row for each way: way, value, low, high. What is exact has no interval."""
-        rows = list(self._rows())
+        rows = list(self.rows())
         return extras.frame(
             {
                 "way": [words for words, _ in rows],
@@ -170,7 +173,8 @@ class Worth:
             }
         )
 
-    def _rows(self) -> Iterator[tuple[str, Interval]]:
+    def rows(self) -> Iterator[tuple[str, Interval]]:
+        """Each way in words, and what it earns: bounds, an interval where it is simulated, or one number twice."""
         for name, words in ROWS:
             found = getattr(self, name)
             if found is None:
@@ -181,7 +185,7 @@ class Worth:
 
     def __str__(self) -> str:
         width = max(len(words) for _, words in ROWS)
-        lines = [f"{words:{width}}  {_told(found)}" for words, found in self._rows()]
+        lines = [f"{words:{width}}  {_told(found)}" for words, found in self.rows()]
         claims = f"{'  which claims':{width}}  {_short(self.mean_model_claims)}"
         low, high = self.learning
         lines += [
@@ -259,6 +263,18 @@ def worth(
     model = HiddenModel(candidates, weights(candidates, None if drawn else prior), steps)
     solution = BayesSolution(model, Effort(gap=gap))
     return _Comparison(model, solution, validation.positive_integer("runs", runs), rng).worth(drawn)
+
+
+def still_worth(mdp: LinearMixtureMDP, belief: Floats, state: int) -> tuple[float, float]:
+    """What learning is still worth from a state on, with this belief about the candidates: bounds, in your units.
+
+    The Bayes-optimal controller against the best single policy; a coarse answer, in a fraction of a second.
+    """
+    start = np.eye(mdp.num_states)[state]
+    model = HiddenModel(mdp, belief)
+    low, high = BayesSolution(model, Effort(gap=STILL_GAP, nodes=STILL_NODES)).bounds(initial=start)
+    fixed = model.in_units(FixedPolicies(model, model.plans()[1]).best(start))
+    return max(low - fixed, 0.0), max(high - fixed, 0.0)
 
 
 def _drawn(mdp: LinearMixtureMDP, prior: ArrayLike | None, rng: np.random.Generator) -> LinearMixtureMDP:

@@ -11,7 +11,9 @@ from serving import Hands, Local, happened, learner_of, saved, served
 from vbmle import LinearMixtureMDP, World, plan
 from vbmle.serve.events import Observed
 from vbmle.serve.insight import DELTA
-from vbmle.serve.status import amount
+from vbmle.serve.status import amount, status
+from vbmle.serve.web_pages import _template, loop_content
+from vbmle.value_of_learning import still_worth
 
 STATES, ACTIONS, MODELS = ["new", "worn", "broken"], ["run", "repair"], ["gentle", "harsh"]
 EUROS = np.array([[100.0, 20.0], [80.0, 20.0], [0.0, -50.0]])
@@ -50,6 +52,27 @@ async def filled(local: Local, steps: int) -> dict[str, Any]:
         if found["insight"] and found["insight"]["observations"] == steps:
             return found
         await asyncio.sleep(0.001)
+
+
+def test_what_learning_is_still_worth_is_told_where_there_are_candidates(tmp_path: Path):
+    """In the status and in a line of the page; of a mix there is none."""
+    base = [np.asarray(PUMP.mdp.transition(theta)) for theta in np.eye(2)]
+    one = LinearMixtureMDP.from_models(base, EUROS, 0.9, normalise_reward=True, domain="vertices")
+
+    async def test(local: Local) -> None:
+        assert (await filled(local, 3))["insight"]["learning"] is None
+        await local.ask("PUT", "/v1/models/one", content=saved(one))
+        await local.ask("PUT", "/v1/loops/one", {"model": "one", "agent": "VBMLE"})
+        await local.post("decisions", {"state": 1, "request_id": "r"}, "one")
+        while not (found := (await local.ask("GET", "/v1/loops/one")).body)["insight"]:
+            await asyncio.sleep(0.001)
+        told = found["insight"]["learning"]
+        belief = learner_of(local.service.loops["one"]).agent.belief().mean
+        assert (told["low"], told["high"]) == pytest.approx(still_worth(one, belief, 1))
+        shown = loop_content(status(local.service.loops["one"]))
+        assert "learning is still worth" in " ".join(_template("loop.html").render(shown).split())
+
+    served(tmp_path, test)
 
 
 def test_bounds_belief_and_misfit_are_the_agent_s(tmp_path: Path):

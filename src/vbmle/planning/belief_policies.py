@@ -106,10 +106,11 @@ class FixedPolicies:
             self.policies = np.unique(np.vstack([found, *(self._improved(one) for one in found)]), axis=0)
         self.values = np.stack([model.evaluate(np.ascontiguousarray(one)) for one in self.policies])
 
-    def best(self) -> float:
-        """What the best of them earns from the first states on."""
+    def best(self, initial: Floats | None = None) -> float:
+        """What the best of them earns from the first states on, or from others."""
+        start = self.model.mdp.initial if initial is None else initial
         first = self.values[:, : self.model.mdp.num_states]
-        return float(np.einsum("nsk,s,k->n", first, self.model.mdp.initial, self.model.belief).max())
+        return float(np.einsum("nsk,s,k->n", first, start, self.model.belief).max())
 
     def actions(self, beliefs: Floats, places: Ints) -> Ints:
         """What the best of them for each belief and place does there, (n,)."""

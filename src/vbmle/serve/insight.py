@@ -22,6 +22,7 @@ from vbmle.serve.events import Created
 from vbmle.serve.learner import agent_from_bytes
 from vbmle.serve.outcomes import Outcomes
 from vbmle.serve.solves import Copy, Solves
+from vbmle.value_of_learning import still_worth
 
 Found = TypeVar("Found")
 
@@ -93,6 +94,14 @@ class Misfit(msgspec.Struct, frozen=True):
     delta: float
 
 
+class Learning(msgspec.Struct, frozen=True):
+    """What learning is still worth from the present state on, between bounds, in the user's units."""
+
+    state: str
+    low: float
+    high: float
+
+
 class Insight(msgspec.Struct, frozen=True):
     """What the data say, after so many observations."""
 
@@ -101,6 +110,7 @@ class Insight(msgspec.Struct, frozen=True):
     learning_over: bool
     bounds: Bounds | None
     belief: list[Weight] | None
+    learning: Learning | None  # for candidates alone
     misfit: Misfit | None
     notes: list[str]  # why something is missing
 
@@ -221,6 +231,7 @@ def look(copy: Copy, kind: type[Agent], outcomes: Outcomes) -> Insight:
         bounds is not None and bounds.certified,
         bounds,
         _unless(notes, _belief, agent, outcomes),
+        _unless(notes, _learning, agent, copy.state, outcomes),
         _unless(notes, _misfit, agent, outcomes),
         list(dict.fromkeys(notes)),
     )
@@ -251,6 +262,14 @@ def _belief(agent: Agent, outcomes: Outcomes) -> list[Weight] | None:
     found, names = agent.belief(), mdp.names.models or [f"model {k + 1}" for k in range(mdp.dimension)]
     columns = zip(names, found.mean.tolist(), found.low.tolist(), found.high.tolist(), strict=True)
     return [Weight(*column) for column in columns]
+
+
+def _learning(agent: Agent, state: int, outcomes: Outcomes) -> Learning | None:
+    mdp = outcomes.mdp
+    if mdp.domain != "vertices" or max(mdp.dimension, mdp.num_states) > SHOWN:
+        return None
+    low, high = still_worth(mdp, agent.belief().mean, state)
+    return Learning(outcomes.state_name(state), low, high)
 
 
 def _misfit(agent: Agent, outcomes: Outcomes) -> Misfit:
