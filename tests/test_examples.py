@@ -70,3 +70,27 @@ def test_a_sweep_runs_as_it_stands_but_shorter(spec: Path, tmp_path: Path):
     assert results.experiment == read(spec, trials=1, horizon=12)
     assert len(results.records) == len(results.experiment.worlds) * len(results.experiment.agents)
     assert (tmp_path / "report.html").exists()
+
+
+def test_a_hundred_seeds_in_a_script_of_25_lines(tmp_path: Path):
+    script = EXAMPLES / "hundred_seeds.py"
+    done = subprocess.run(
+        [sys.executable, "-W", "error", str(script), str(tmp_path), "6", "30"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "regret.pdf").read_bytes().startswith(b"%PDF")
+    assert "VBMLE & PSRL & difference" in (tmp_path / "regret.tex").read_text()
+    code = [line for line in script.read_text().splitlines() if line.strip()]
+    assert len(code) <= 25
+
+
+def test_a_users_script_runs(tmp_path: Path):
+    """What mypy checks in it is that of `mypy --strict`: see pyproject.toml."""
+    from users_script import main
+
+    records = main(tmp_path)
+    assert {"depth", "regret", "world_length"} <= set(records.columns)
+    assert (tmp_path / "all.png").exists()

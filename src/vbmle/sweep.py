@@ -22,7 +22,16 @@ from typing import TYPE_CHECKING, Any, Self
 
 from vbmle.common import showing
 from vbmle.common.validation import nearest
-from vbmle.experiments import InputError, catalogue, compute, progress, record_file, records, spec_file
+from vbmle.experiments import (
+    InputError,
+    catalogue,
+    compute,
+    own_parts,
+    progress,
+    record_file,
+    records,
+    spec_file,
+)
 from vbmle.experiments.record_table import read_records
 from vbmle.experiments.run import Failure, is_complete, run_all
 from vbmle.experiments.spec import Experiment, folder_name
@@ -369,8 +378,10 @@ def _table(kind: str, part: Any, label: str) -> Any:
 
 
 def _name_of(kind: str, maker: Any) -> str:
-    """The name by which a worker finds it."""
+    """The name by which a worker finds it; what Python code names is trusted as that code is."""
     if isinstance(maker, str):
+        if own_parts.is_own(maker):
+            own_parts.allow(maker.partition(":")[0].partition(".")[0])
         return maker
     if not callable(maker):
         raise InputError(f"{kind} is of type {type(maker).__name__}; it needs a name or what makes it")
@@ -383,7 +394,7 @@ def _name_of(kind: str, maker: Any) -> str:
         raise InputError(
             f"{kind} {name} stands in the notebook or script itself, where no worker finds it; put it into a module"
         )
-    return f"{module}:{name}"
+    return _name_of(kind, f"{module}:{name}")
 
 
 def _saved(world: World, label: str, home: Path) -> dict[str, Any]:
