@@ -4,14 +4,18 @@ import asyncio
 import signal
 import threading
 from pathlib import Path
+from time import process_time
 from typing import Any
 
+import numpy as np
 import pytest
-from refusals import require_told
-from serving import DEPOT, NPZ, Hands, Local, audit, happened, process, served
+from refusals import refused, require_told
+from serving import DEPOT, NPZ, Hands, Local, audit, happened, process, saved, served
 
+from vbmle import InformationDirected, LinearMixtureMDP
 from vbmle.serve import events, insight, service, solves, workers
 from vbmle.serve.client import Refused
+from vbmle.serve.cost import FEW, TRIAL_SECONDS, require_affordable, seconds_a_decision
 from vbmle.serve.insight import STALE_SECONDS
 
 ENDLESS = {"draws": 1000, "fresh": 1000, "rounds": 1000, "thinning": 100_000}
@@ -263,6 +267,37 @@ def test_the_order_to_stop_ends_everything(tmp_path: Path):
 def _replay(client: Any) -> None:
     with pytest.raises((Refused, ConnectionError)):
         client.loop("depot").replay("InformationDirected", ENDLESS)
+
+
+def test_settings_that_would_take_too_long_are_refused_with_an_estimate():
+    """The estimate is of the size that it is measured to be, and in proportion to draws and to thinning."""
+    high: dict[str, Any] = {"draws": 40, "fresh": 40, "thinning": 20_000}
+    began = process_time()
+    InformationDirected(DEPOT.mdp, **high).act(0)
+    taken = process_time() - began
+    assert taken / 10 < seconds_a_decision(InformationDirected, DEPOT.mdp, high) < taken * 10
+    for usual in ("VBMLE", "PSRL", "InformationDirected", "UCLK", "InformedVBMLE"):
+        require_affordable(DEPOT.mdp, usual, {}, most=TRIAL_SECONDS * FEW)
+    with refused(
+        "InformationDirected", "seconds a decision", "0 seconds", "lower draws or fresh or thinning"
+    ):
+        require_affordable(DEPOT.mdp, "InformationDirected", high, most=taken / 20)
+    require_affordable(DEPOT.mdp, "UCLK", {"sweeps": 2_000_000})  # it ends long before
+
+
+def test_a_loop_that_costs_too_much_is_refused_before_its_agent_is_made(tmp_path: Path):
+    models = np.random.default_rng(0).dirichlet(np.ones(6), (40, 6, 2))
+    many = LinearMixtureMDP.from_models(list(models), np.full((6, 2), 0.5), 0.9)
+
+    async def test(local: Local) -> None:
+        await local.ask("PUT", "/v1/models/depot", content=saved(many))
+        told = await local.put_loop("one", endless())
+        assert told.status == 422
+        require_told(
+            told.body["error"], "settings", "InformationDirected", "a decision on this model", "10 minutes"
+        )
+
+    served(tmp_path, test, apart=True)
 
 
 def test_turns_go_to_whoever_has_priority_and_then_to_whoever_came_first():

@@ -27,6 +27,7 @@ from vbmle.common.files import from_npz_bytes, npz_of
 from vbmle.common.validation import Floats
 from vbmle.model.mdp import LinearMixtureMDP
 from vbmle.serve.bodies import ModelAnswer
+from vbmle.serve.cost import require_affordable
 from vbmle.serve.counterfactual import replay
 from vbmle.serve.event_log import EventLog
 from vbmle.serve.events import Created
@@ -195,6 +196,7 @@ class Desk:
             case Look(copy, created):
                 return look(copy, agents()[created.agent], outcomes)
             case Replayed(loop, _, agent, settings):
+                require_affordable(outcomes.mdp, agent, settings)
                 return replay(self._log.read(loop), outcomes.mdp, agent, settings)
             case Exported(loop):
                 return parquet(self._log.read(loop), outcomes)
@@ -204,6 +206,7 @@ class Desk:
         match question:
             case Make(_, created):
                 mdp = self._outcomes(created.model).mdp
+                require_affordable(mdp, created.agent, created.settings)
                 self._learners[name] = Learner.fresh(mdp, created.agent, created.settings)
                 return SentPolicy.of(self._learners[name].policy)
             case Restore():
