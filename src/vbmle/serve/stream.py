@@ -24,7 +24,7 @@ HEARTBEAT_SECONDS = 15.0
 MOST_STREAMS = 1000
 SHARE = 0.2
 """Of the time of one thread, for reading what all streams want together."""
-PAUSE = 0.001
+PAUSE = 0.004
 """Seconds between two looks of a stream at what is new, for each stream that there is."""
 
 
