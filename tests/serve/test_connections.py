@@ -167,19 +167,19 @@ def test_a_request_that_breaks_something_is_told_so_and_the_log_says_where(path:
 
 
 SLOW_READING = """
-import sys, threading, time
+import asyncio, sys
 from pathlib import Path
-from vbmle.serve import service
 from vbmle.serve.server import run
+from vbmle.serve.service import Service
 
-restore, gate = service.restore, Path(sys.argv[2])
+restored, gate = Service._restored, Path(sys.argv[2])
 
-def slow(log, name, *others):
+async def slow(self, workers, name):
     while name != "first" and not gate.exists():
-        time.sleep(0.001)
-    return restore(log, name, *others)
+        await asyncio.sleep(0.001)
+    return await restored(self, workers, name)
 
-service.restore = slow
+Service._restored = slow
 run(Path(sys.argv[1]), "127.0.0.1", int(sys.argv[3]), None, lambda line: print(line, file=sys.stderr, flush=True))
 """
 
