@@ -241,9 +241,8 @@ def shared_memory() -> Iterator[Path]:
 def points_of(folder: Path, faults: Faults) -> Points:
     """How many calls of each kind are made where nothing happens."""
     recorded: list[dict[Kind, int]] = []
-    never = (
-        Fault(Kind.MEMORY, Mode.FAILS, errno.ENOMEM, 10**12, 1),
-    )  # calls for memory are counted where one may fail
+    # Calls for memory are counted only where one of them may fail.
+    never = (Fault(Kind.MEMORY, Mode.FAILS, errno.ENOMEM, 10**12, 1),)
     for at_start in (False, True):
         shutil.rmtree(folder, ignore_errors=True)
         tell(Story(0, 2, never, at_start, True), folder, faults, recorded)
