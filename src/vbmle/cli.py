@@ -20,6 +20,7 @@ from vbmle.terminal import FAILED, INTERRUPTED, name_failures, one_line, say
 if TYPE_CHECKING:
     from vbmle.experiments.compute import Workers
     from vbmle.experiments.spec import Experiment
+    from vbmle.model.world import World
 
 UsageError = cast(type[typer.BadParameter], typer.BadParameter.__base__)
 """What typer raises for arguments that do not fit; it has no public name there."""
@@ -384,16 +385,35 @@ def worlds(
 
 def _draw(name: str, path: Path) -> None:
     """The picture of a world by name, with the settings it has in Gymnasium's register."""
+    from vbmle.common.settings import require
     from vbmle.experiments import catalogue
     from vbmle.plot.world_picture import write
     from vbmle.worlds import EXAMPLES
 
-    settings = catalogue.require("world", name, EXAMPLES.get(name, {}), "--draw")
+    if Path(name).suffix == ".npz":
+        world = _model_as_world(Path(name))
+    else:
+        known, mine = dict(catalogue.worlds()), " (or the file of a model of yours, MODEL.npz)"
+        settings = require("world", known, name, EXAMPLES.get(name, {}), "--draw", mine)
+        world = known[name](**settings)
     try:
-        write(catalogue.worlds()[name](**settings), name, path)
+        write(world, Path(name).stem, path)
     except (OSError, ValueError) as error:
         raise InputError(f"--draw: cannot write {path} ({error})") from error
     say(f"see {path}")
+
+
+def _model_as_world(path: Path) -> World:
+    """A model of yours, under a theta well inside its feasible set."""
+    from vbmle.model.mdp import LinearMixtureMDP
+    from vbmle.model.world import World
+    from vbmle.plot.plans import inside
+
+    try:
+        mdp = LinearMixtureMDP.load(path)
+    except (OSError, ValueError) as error:
+        raise InputError(f"--draw: {error}") from None
+    return World(mdp, inside(mdp))
 
 
 def _run(experiments: Sequence[Experiment], out: Path, workers: Workers, pictures: bool = True) -> None:

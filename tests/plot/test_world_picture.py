@@ -238,3 +238,19 @@ def test_what_an_example_cannot_do_it_says_before_the_run(
 
 def test_worlds_with_settings_of_their_own_are_named():
     assert set(EXAMPLES) <= set(WORLDS)
+
+
+def test_a_model_of_your_own_has_a_picture(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    model, picture = tmp_path / "brook.npz", tmp_path / "brook.png"
+    riverswim(length=4).mdp.save(model)
+    with pytest.raises(SystemExit) as end:
+        app(["worlds", "--draw", str(model), str(picture)])
+    assert end.value.code == 0
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    with pytest.raises(SystemExit) as end:
+        app(["worlds", "--draw", str(tmp_path / "none.npz"), str(picture)])
+    assert end.value.code == 2
+    assert "none.npz" in capsys.readouterr().err
+    with pytest.raises(SystemExit) as end:
+        app(["worlds", "--draw", "rivrswim", str(picture)])
+    assert "MODEL.npz" in capsys.readouterr().err
