@@ -14,8 +14,9 @@ from small_files import LINES
 from sweeps import count, found
 
 import vbmle
-from vbmle.cli import app
+from vbmle.cli import GROUPS, app
 from vbmle.core.library import built_by
+from vbmle.experiments import catalogue
 from vbmle.experiments.spec import Choice, Experiment
 from vbmle.experiments.spec_file import read
 from vbmle.paper import suite as paper
@@ -68,17 +69,44 @@ def test_a_model_is_converted(call, tmp_path: Path):
 
 
 def test_every_agent_and_world_has_its_line(call):
-    code, out, err = call("agents")
+    for command, known in (("agents", catalogue.agents()), ("worlds", catalogue.worlds())):
+        code, out, err = call(command)
+        assert (code, err) == (0, "")
+        lines = [line for line in out.splitlines() if line[0] != " "]
+        assert [line.split()[0] for line in lines] == list(known)
+        for maker in known.values():
+            assert catalogue.about(maker) in " ".join(out.split())
+
+
+def test_one_agent_or_world_is_shown_with_its_settings(call):
+    code, out, err = call("agents", "VBMLE")
     assert (code, err) == (0, "")
-    lines = {line.partition("(")[0]: line for line in out.splitlines()}
-    assert "bias: 'sqrt' | 'log' | 'constant' | function = 'sqrt', bias_scale: float = 1.0" in lines["VBMLE"]
-    assert vbmle.VBMLE.__doc__ is not None
-    assert lines["VBMLE"].endswith(vbmle.VBMLE.__doc__.splitlines()[0])
-    code, out, err = call("worlds")
-    assert (code, err) == (0, "")
-    assert [line.partition("(")[0] for line in out.splitlines()] == list(vbmle.worlds.WORLDS)
-    assert "features: 'tabular' | 'mixture' = 'tabular', discount: float = 0.9): " in out
-    assert "random_network(states: int, actions: int, dimension: int, hidden: int = 32" in out
+    for word in ("setting", "default", "bias_scale", "'sqrt' | 'log' | 'constant'", "ridge"):
+        assert word in out
+    code, out, _ = call("worlds", "random_network")
+    assert code == 0
+    assert "temperature" in out
+    code, _, err = call("agents", "VBLME")
+    assert code == 2
+    require_told(err.strip(), "'VBLME'", "did you mean 'VBMLE'?")
+    for kind in (catalogue.agents(), catalogue.worlds()):
+        for name, maker in kind.items():
+            assert all(meaning for *_, meaning in catalogue.described(maker)), name
+
+
+def test_the_help_has_every_command_in_a_group_and_cuts_nothing_off(call):
+    code, out, _ = call("--help")
+    assert code == 0
+    assert sorted(name for names in GROUPS.values() for name in names) == COMMANDS
+    assert "..." not in out.partition("Experiments:")[2]
+
+
+@pytest.mark.parametrize("command", [["play", "--model"], ["worth"], ["convert"]])
+def test_a_file_that_is_not_there(call, command: list[str], tmp_path: Path):
+    more = [tmp_path / "b.npz"] if command == ["convert"] else []
+    code, _, err = call(*command, tmp_path / "nosuch.npz", *more)
+    assert code == 2
+    require_told(err.strip(), "nosuch.npz", "no such file")
 
 
 def test_help_is_light_for_every_command():

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
+from rich.markup import escape
 from typer.core import TyperGroup
 
 from vbmle.common.validation import InputError
@@ -26,8 +27,26 @@ UsageError = cast(type[typer.BadParameter], typer.BadParameter.__base__)
 """What typer raises for arguments that do not fit; it has no public name there."""
 
 
+PIPED_WIDTH = 120
+"""Columns where no terminal says how many."""
+
+GROUPS = {
+    "Experiments": ("run", "report", "export", "paper", "compare", "league", "study", "bench"),
+    "Models": ("worth", "convert", "agents", "worlds", "play"),
+    "Production": ("serve", "check"),
+}
+"""Where a command stands in the help."""
+
+
 class OneLine(TyperGroup):
-    """Commands whose complaints about their input are one line."""
+    """Commands in groups, whose complaints about their input are one line."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """All commands with the whole of their descriptions."""
+        for title, names in GROUPS.items():
+            rows = [(name, (self.commands[name].help or "").partition("\n\n")[0]) for name in names]
+            with formatter.section(title):
+                formatter.write_dl([(name, " ".join(text.split())) for name, text in rows])
 
     def main(self, *args: Any, **extra: Any) -> Any:
         extra["standalone_mode"] = False
@@ -65,6 +84,7 @@ ExportTo = Annotated[
     Path | None,
     typer.Option("--out", metavar="DIR", help="Where the table goes; by default beside the records."),
 ]
+Name = Annotated[str | None, typer.Argument(metavar="[NAME]", help="Show the settings of this one.")]
 Jobs = Annotated[int | None, typer.Option(metavar="N", help="Processes; by default one per processor.")]
 
 
@@ -103,6 +123,8 @@ def convert(
     try:
         mdp = read(source, discount)
         write(mdp, to)
+    except FileNotFoundError as error:
+        raise InputError(f"{error.filename}: no such file") from error
     except (ValueError, OSError) as error:
         raise InputError(str(error)) from error
     print(f"{to}: {mdp}")
@@ -303,6 +325,8 @@ def play(
 
     try:
         page = write(out, read(model, theta))
+    except FileNotFoundError as error:
+        raise InputError(f"{error.filename}: no such file") from error
     except (OSError, ValueError) as error:
         raise InputError(str(error)) from error
     say(f"see {page}")
@@ -353,34 +377,61 @@ def worth(
         ) from None
     try:
         print(found(read(model), weights, horizon, runs=runs))
+    except FileNotFoundError as error:
+        raise InputError(f"{error.filename}: no such file") from error
     except (OSError, ValueError) as error:
         raise InputError(str(error)) from error
 
 
 @app.command()
-def agents() -> None:
-    """List the agents, with their settings and defaults."""
+def agents(name: Name = None) -> None:
+    """List the agents, or show the settings of one."""
     from vbmle.experiments import catalogue
 
-    for name, maker in catalogue.agents().items():
-        print(catalogue.describe(name, maker))
+    _list("agent", catalogue.agents(), name)
 
 
 @app.command()
 def worlds(
+    name: Name = None,
     draw: Annotated[
         tuple[str, Path] | None,
         typer.Option(metavar="NAME FILE.png", help="Draw a world with its best policy and value."),
     ] = None,
 ) -> None:
-    """List the worlds, with their settings and defaults, or draw one."""
+    """List the worlds, show the settings of one, or draw one."""
     from vbmle.experiments import catalogue
 
     if draw is not None:
         _draw(*draw)
+    else:
+        _list("world", catalogue.worlds(), name)
+
+
+def _list(kind: str, known: Mapping[str, Any], name: str | None) -> None:
+    """A line for each, as wide as the terminal; or one, with a table of its settings."""
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+
+    from vbmle.common.validation import nearest
+    from vbmle.experiments import catalogue
+
+    console = Console(highlight=False, width=None if sys.stdout.isatty() else PIPED_WIDTH)
+    if name is None:
+        table = Table.grid(padding=(0, 2))
+        for one, maker in known.items():
+            table.add_row(one, catalogue.about(maker))
+        console.print(table)
         return
-    for name, maker in catalogue.worlds().items():
-        print(catalogue.describe(name, maker))
+    if name not in known:
+        raise InputError(f"unknown {kind} {name!r}{nearest(name, known, f'Known {kind}s')}")
+    console.print(f"{name}: {catalogue.about(known[name])}", markup=False)
+    table = Table("setting", "type", "default", "meaning", box=SIMPLE_HEAD)
+    for row in catalogue.described(known[name]):
+        table.add_row(*map(escape, row))
+    if table.row_count:
+        console.print(table)
 
 
 def _draw(name: str, path: Path) -> None:

@@ -89,6 +89,7 @@ def test_every_function_of_the_interface_is_called():
     kinds = re.findall(r'Handle\("(\w+)"', code)
     called = set(re.findall(r"\bvb_\w+", code))
     called |= {f"vb_{kind}_{what}" for kind in kinds for what in ("new", "free", "look")}
+    called |= {f"vb_{kind}_{how}" for kind, how in re.findall(r'Handle\("(\w+)"[^)\n]*how="(\w+)"', code)}
     assert set(generated.FUNCTIONS) - called == set()
 
 

@@ -289,9 +289,12 @@ def test_lists_of_numbers_are_shown_and_taken_as_such():
     def maker(weights: ArrayLike, size: int | None = None, many: bool = False) -> None:
         """Takes a list."""
 
-    assert catalogue.describe("maker", maker) == (
-        "maker(weights: list, size: int | None = None, many: bool = False): Takes a list."
-    )
+    assert catalogue.about(maker) == "Takes a list."
+    assert [row[:3] for row in catalogue.described(maker)] == [
+        ("weights", "list", ""),
+        ("size", "int | None", "None"),
+        ("many", "bool", "False"),
+    ]
     assert fit("here", "maker", maker, {"weights": [0.5, 0.5], "size": 3}) == {
         "weights": [0.5, 0.5],
         "size": 3,

@@ -7,6 +7,7 @@ Settings and defaults are those of the signature, so nothing is listed by hand.
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -25,14 +26,25 @@ def worlds() -> dict[str, Callable[..., World]]:
     return dict(WORLDS)
 
 
-def describe(name: str, maker: Callable[..., Any]) -> str:
-    """One line: the name, the settings with their defaults, and what it is."""
-    shown = []
+def about(maker: Callable[..., Any]) -> str:
+    """What it is, in one sentence."""
+    return (inspect.getdoc(maker) or "").partition("\n")[0]
+
+
+def described(maker: Callable[..., Any]) -> list[tuple[str, str, str, str]]:
+    """Of each setting the name, the type, the default and the meaning; there is no default where it is required."""
+    text, rows = inspect.getdoc(maker) or "", []
     for key, annotation in types_of(maker).items():
         default = settings_of(maker)[key]
-        shown.append(f"{key}: {written(annotation)}" + ("" if default is REQUIRED else f" = {default!r}"))
-    text = inspect.getdoc(maker) or ""
-    return f"{name}({', '.join(shown)}): {text.split(chr(10))[0]}"
+        shown = "" if default is REQUIRED else repr(default)
+        rows.append((key, written(annotation), shown, _meaning(key, text)))
+    return rows
+
+
+def _meaning(setting: str, text: str) -> str:
+    """What a docstring says of a parameter."""
+    found = re.search(rf"^{setting} :[^\n]*\n((?:[ ]+[^\n]*\n?)+)", text, re.MULTILINE)
+    return " ".join(found[1].split()) if found else ""
 
 
 def maker(kind: str, name: str) -> Callable[..., Any]:
