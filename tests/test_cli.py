@@ -109,6 +109,16 @@ def test_a_file_that_is_not_there(call, command: list[str], tmp_path: Path):
     require_told(err.strip(), "nosuch.npz", "no such file")
 
 
+def test_a_folder_that_cannot_be_made(call, tmp_path: Path):
+    spec = tmp_path / "spec.toml"
+    spec.write_text(
+        'name = "x"\ntrials = 1\nhorizon = 5\nworlds.a.world = "riverswim"\nagents.b.agent = "Random"\n'
+    )
+    code, _, err = call("run", spec, "--out", "/proc/nowhere/x")
+    assert code == 2
+    require_told(err.strip(), "--out /proc/nowhere/x", "cannot write there")
+
+
 def test_help_is_light_for_every_command():
     code = (
         "import sys\nfrom vbmle.cli import app\n"

@@ -13,6 +13,7 @@ from small_worlds import EXAMPLES
 from vbmle import LinearMixtureMDP
 from vbmle.core.model import Model
 from vbmle.core.planning import Planner, sweep_precision
+from vbmle.worlds import random_network
 
 DISCOUNTS = [0.5, 0.9, 0.99, 0.999]
 SIZES = [1, 2, 7, 15, 16, 17, 59, 61, 120]  # up to 16 states are factored in registers
@@ -235,3 +236,15 @@ def test_planners_refuse_what_is_out_of_range():
         planner.iterate(0.0)
     with pytest.raises(ValueError, match="out of range"):
         Planner(case._replace(R=np.full_like(case.R, -np.inf)).model(), factors=True)
+
+
+def test_a_theta_that_is_no_number_ends_in_a_policy_of_actions_that_there_are():
+    """Where Q is no number no action is near the best: the search for one stayed in memory that is not its own."""
+    mdp = random_network(4, 3, 3, seed=0).mdp
+    for factors in (True, False):
+        planner = Planner(mdp.core, factors)
+        planner.put(theta=np.full(3, np.nan))
+        planner.assemble()
+        planner.put(V=np.full(4, np.nan))
+        planner.settle()
+        assert ((planner.policy >= 0) & (planner.policy < 3)).all()

@@ -31,6 +31,7 @@ def test_the_catalogue_has_every_public_agent_and_world():
     [
         ({"trials": 0}, ["trials is 0"]),
         ({"horizon": -3}, ["horizon is -3"]),
+        ({"trials": 10**12}, ["trials in all", "10,000,000 at most"]),
         ({"reference": "plian"}, ["reference: unknown agent 'plian'", "did you mean 'plain'?"]),
         ({"agents": {}}, ["no agents"]),
         ({"agents": {"x": Choice("VBLME")}}, ["'x'", "VBLME", "did you mean 'VBMLE'?"]),
@@ -49,6 +50,13 @@ def test_specs_that_cannot_be_run_are_refused_in_one_line(changes: dict[str, obj
     for word in ["small: ", *words]:
         assert word in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_brackets_without_end_are_refused_in_one_line(tmp_path: Path):
+    path = tmp_path / "deep.toml"
+    path.write_text("name = " + "[" * 5000 + "]" * 5000)
+    with pytest.raises(InputError, match=r"deep\.toml: its brackets are nested too deeply"):
+        read(path)
 
 
 def test_the_paper_experiment_is_the_papers():

@@ -388,3 +388,11 @@ def test_many_steps_are_fast():
     assert at_once / 1_000_000 < 0.3 * (perf_counter() - start) / 20_000
     assert agent.counts.total == 1_000_000
     assert math.isclose(agent.counts.values.sum(), 1_000_000)
+
+
+def test_uniform_guesses_that_would_fill_the_memory_are_refused(tmp_path: Path):
+    """30,000 states and 2 actions, of which next to nothing was seen."""
+    path = tmp_path / "log.csv"
+    path.write_text("s,a,s_next\n29999,1,0\n")
+    with refused("59,999 pairs", "unseen='uniform'", "30,000 next states", "unseen='stay'"):
+        models_from_logs([path], unseen="uniform")

@@ -98,8 +98,8 @@ void lowest_best(const Model& model, const double* Q, Index* policy) {
     for (Index s = 0; s < model.num_states; ++s, Q += actions) {
         double best = Q[0];
         for (Index a = 1; a < actions; ++a) best = larger(best, Q[a]);
-        Index chosen = 0;
-        while (!(best - Q[chosen] <= tuning.actions_tie * (1.0 + vb::fabs(best)))) ++chosen;
+        Index chosen = 0;  // the last where Q is no number, which none is near
+        while (chosen + 1 < actions && !(best - Q[chosen] <= tuning.actions_tie * (1.0 + vb::fabs(best)))) ++chosen;
         policy[s] = chosen;
     }
 }

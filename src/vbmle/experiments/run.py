@@ -101,7 +101,7 @@ def run_all(
                 work = [_open(Store(file, experiment), watcher) for experiment in experiments]
                 with workers:
                     return [_complete(store, trials, workers, watcher) for store, trials in work]
-    except (FileExistsError, NotADirectoryError, PermissionError) as error:
+    except (FileExistsError, FileNotFoundError, NotADirectoryError, PermissionError) as error:
         raise InputError(f"--out {folder}: cannot write there ({error.strerror})") from None
 
 

@@ -81,6 +81,8 @@ class Recording(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 LONGEST_LABEL = 100
+MOST_TRIALS = 10_000_000
+"""In all of a sweep: what a list of them may take."""
 """Characters of a label."""
 
 
@@ -109,6 +111,8 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
                 validation.positive_integer(field, getattr(self, field))
             except ValueError as error:
                 raise InputError(f"{self.name}: {error}") from None
+        if (asked := self.trials * len(self.worlds) * len(self.agents)) > MOST_TRIALS:
+            raise InputError(f"{self.name}: {asked:,} trials in all; a sweep has {MOST_TRIALS:,} at most")
         for kind, choices in (("world", self.worlds), ("agent", self.agents)):
             if not choices:
                 raise InputError(f"{self.name}: there are no {kind}s; it needs at least one")

@@ -177,6 +177,8 @@ def _content(path: Path) -> dict[str, Any]:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from None
     except UnicodeDecodeError:
         raise InputError(f"{path}: it is not a TOML file (not UTF-8 text)") from None
+    except RecursionError:
+        raise InputError(f"{path}: its brackets are nested too deeply; a spec needs three levels") from None
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{path}: it is not TOML: {error}") from None
 

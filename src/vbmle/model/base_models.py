@@ -75,7 +75,7 @@ class BaseModels:
     def constraints(self, p_min: float, domain: str) -> Constraints:
         """Of sparse models: their possible transitions, and what is known of theta."""
         source = naming.stand_in(self.allowed)
-        tables = [sparse.csr_array(model) for model in self._models]
+        tables = [transitions.as_csr(f"models[{k}]", model) for k, model in enumerate(self._models)]
         if not self.allowed.all():
             tables = [table[source] for table in tables]
         possible = transitions.sparse_mixture([self._rounding.sparse(table) for table in tables])

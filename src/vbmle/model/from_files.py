@@ -34,6 +34,8 @@ from vbmle.model.frames import PathLike, Size, Source
 from vbmle.model.naming import NamedModels, Names
 
 UNSEEN = ("refuse", "stay", "uniform")
+MOST_GUESSED = 50_000_000
+"""Transitions that unseen="uniform" may add: a gigabyte or so."""
 
 
 def models_from_npz(path: PathLike) -> NamedModels:
@@ -333,6 +335,11 @@ def _unseen(
         )
     size = seen.shape[1]
     if unseen == "uniform":
+        if len(rows) * size > MOST_GUESSED:
+            raise ValueError(
+                f"{len(rows):,} pairs (s, a) occur in no log, and unseen='uniform' gives each {size:,} next states: "
+                f"{len(rows) * size:,} transitions, where {MOST_GUESSED:,} is the most; unseen='stay' keeps the state"
+            )
         where = (np.repeat(rows, size), np.tile(np.arange(size), len(rows)))
     else:
         where = (rows, rows // count)

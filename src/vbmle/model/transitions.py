@@ -108,6 +108,17 @@ def row_norms(phi: Floats | sparse.csr_array) -> Floats:
     return np.sqrt(np.asarray(phi.multiply(phi).sum(axis=1)).ravel())
 
 
+def as_csr(name: str, given: sparse.sparray) -> sparse.csr_array:
+    """A sparse array by rows, refused where its indices are damaged: SciPy would read beyond its memory."""
+    check = getattr(given, "check_format", None)
+    try:
+        if check is not None:
+            check(full_check=True)
+        return sparse.csr_array(given)
+    except (ValueError, RuntimeError) as error:
+        raise ValueError(f"{name} is a damaged sparse array: {' '.join(str(error).split())}") from error
+
+
 def support_pattern(support: ArrayLike | sparse.sparray) -> tuple[sparse.csr_array, int]:
     """The transitions that are possible, (S*A, S), and the number of actions, for a boolean array or a sparse one."""
     if not sparse.issparse(support):
@@ -115,7 +126,7 @@ def support_pattern(support: ArrayLike | sparse.sparray) -> tuple[sparse.csr_arr
         states = mask.shape[0]
         pattern = sparse.csr_array(mask.reshape(-1, states).astype(np.float64))
         return pattern, pattern.shape[0] // states
-    pattern = sparse.csr_array(support).astype(np.float64)
+    pattern = as_csr("support", support).astype(np.float64)
     pairs, states = pattern.shape
     if states == 0 or pairs % states or pairs == 0:
         raise ValueError(f"support has shape {pattern.shape}; a sparse one needs (S*A, S)")
@@ -190,7 +201,7 @@ def reward_tables(
     states, actions = transitions.num_states, transitions.num_actions
     none = np.zeros(0)
     if sparse.issparse(reward):
-        table = sparse.csr_array(reward)
+        table = as_csr("reward", reward)
         validation.require_shape("reward", table, (states * actions, states), "(S*A, S)")
         pair_of = np.repeat(np.arange(table.shape[0]), np.diff(table.indptr))
         table.data = np.where(allowed.ravel()[pair_of], table.data, 0.0)
