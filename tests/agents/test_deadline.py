@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import vbmle
-from vbmle.agents.catalogue import agents
+from vbmle.agents.catalogue import agents, general
 from vbmle.agents.model_agent import ModelAgent
 from vbmle.core import library
 
-DECIDING = [name for name, kind in agents().items() if issubclass(kind, ModelAgent)]
+DECIDING = [name for name, kind in general().items() if issubclass(kind, ModelAgent)]
 AT_ONCE, AGES = 1e-9, 1e6  # seconds
 RIVER = vbmle.worlds.riverswim(length=6)
 

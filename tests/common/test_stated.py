@@ -48,7 +48,7 @@ def test_the_docstring_lists_them_before_its_first_section():
     assert head == "What is stated.\n\n"
     assert "size : float\n    How large it is. Above 0.\n" in rest
     assert 'shape : {"round", "square"} or function, default "round"\n' in rest
-    assert 'colour : {"red", "blue"}, optional\n' in rest
+    assert 'colour : "red" or "blue" or None, optional\n' in rest
     assert "copies : int, default 1\n    How many there are. From 1 to 3.\n" in rest
     assert rest.index("Raises\n------\n") < rest.index("Examples\n--------\n")
 

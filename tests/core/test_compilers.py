@@ -26,7 +26,8 @@ REACHING = [
     *(f"tests/core/test_{name}.py" for name in ("handles", "known_model", "l1_balls", "linear_program")),
     *(f"tests/core/test_{name}.py" for name in ("linear_systems", "logarithm", "model", "objective")),
     *(f"tests/core/test_{name}.py" for name in ("optimism", "planning", "quadratic_program", "regression")),
-    *(f"tests/core/test_{name}.py" for name in ("sampling", "solver", "solver_pool", "tabular")),
+    *(f"tests/core/test_{name}.py" for name in ("sampling", "solver", "solver_pool", "sparse_factors")),
+    "tests/core/test_tabular.py",
 ]
 """The tests of `tests/core` that ask the core for numbers."""
 

@@ -11,7 +11,7 @@ from small_worlds import EXAMPLES
 from solving import NETWORK, again, objective, started, status
 
 from vbmle import TransitionCounts, World
-from vbmle.core.solver import Objective, Solver
+from vbmle.core.solver import STATUSES, Objective, Solver
 from vbmle.worlds import random_network, riverswim
 
 
@@ -87,7 +87,7 @@ def damages() -> list[tuple[str, Any]]:
         ("num_active", -1),
         ("num_active", 3),
         ("status", -1),
-        ("status", 6),
+        ("status", len(STATUSES)),
         ("iterations", -1),
         ("result", np.nan),
     ]

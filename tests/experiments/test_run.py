@@ -116,8 +116,8 @@ def test_the_truth_is_told_to_those_who_need_it_and_the_recipe_says_so(monkeypat
     assert isinstance(agent, Oracle)
     assert agent.told == world.theta.tolist()
     assert "vbmle.Oracle(w.mdp, theta=w.theta, ridge=2.0)" in trial.recipe()
-    assert catalogue.described(Oracle) == []
-    with pytest.raises(InputError, match="no setting 'theta'"):
+    assert [row[0] for row in catalogue.described(Oracle)] == ["ridge"]
+    with pytest.raises(InputError, match="unknown setting 'theta'"):
         small(agents={"o": Choice("Oracle", {"theta": [1.0, 0.0]})})
 
 

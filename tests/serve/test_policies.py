@@ -1,5 +1,6 @@
 """Which policy answers: the one in force, whatever is being solved, and whoever made it."""
 
+import asyncio
 import threading
 from pathlib import Path
 from typing import Any
@@ -87,7 +88,8 @@ def test_decisions_are_answered_while_a_solve_runs(tmp_path: Path):
         learner.solve = slow
         first = await local.decide(1, "r1")
         await local.post("observations", {"decision_id": first["decision_id"], "next_state": 2})
-        assert controller.ledger.solving is not None
+        while controller.ledger.solving is None:  # it begins when it is its turn
+            await asyncio.sleep(0.01)
         assert (await local.decide(2, "r2"))["policy_version"] == 0
         gate.set()
         await local.rest()

@@ -387,11 +387,32 @@ class Workers:
         if lane.worker is None or lane.worker not in self._all:
             self._require_open()
             try:
-                lane.worker = await asyncio.to_thread(start, self._folder, lane.nice)
+                lane.worker = await self._started(lane.nice)
             except (OSError, RuntimeError) as error:
                 raise Ended(f"no process can be started for it ({error})") from error
-            self._all.add(lane.worker)
         return lane.worker
+
+    async def _started(self, nice: int) -> Worker:
+        """A new process. One that nobody waits for any more, or that comes when the server stops, is ended."""
+        starting = asyncio.get_running_loop().create_task(self._start(nice))
+        self._ending.add(starting)
+        starting.add_done_callback(self._ending.discard)
+        try:
+            return await asyncio.shield(starting)
+        except asyncio.CancelledError:
+            starting.add_done_callback(self._unwanted)
+            raise
+
+    async def _start(self, nice: int) -> Worker:
+        worker = await asyncio.to_thread(start, self._folder, nice)
+        self._all.add(worker)
+        if self._closed:
+            self._stop(worker)
+        return worker
+
+    def _unwanted(self, starting: asyncio.Task[Worker]) -> None:
+        if not starting.cancelled() and starting.exception() is None:
+            self._stop(starting.result())
 
     def _require_open(self) -> None:
         if self._closed:
