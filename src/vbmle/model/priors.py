@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import sparse
 
 from vbmle.common import validation
 from vbmle.common.validation import Floats
@@ -27,7 +26,8 @@ def is_tabular(mdp: LinearMixtureMDP) -> bool:
     phi, count = mdp.transitions.phi, mdp.transitions.count
     if mdp.domain != "polytope" or mdp.dimension != count or isinstance(phi, np.ndarray):
         return False
-    return bool((abs(phi - sparse.eye_array(count, format="csr"))).max() == 0.0) if count else False
+    one_each = (np.diff(phi.indptr) == 1).all() and (phi.indices == np.arange(count)).all()
+    return bool(one_each and (phi.data == 1.0).all())
 
 
 def checked(mdp: LinearMixtureMDP, prior: ArrayLike) -> Floats:
