@@ -6,7 +6,8 @@ How commands end, their exit codes included, is in `vbmle.terminal`.
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -88,6 +89,17 @@ Name = Annotated[str | None, typer.Argument(metavar="[NAME]", help="Show the set
 Jobs = Annotated[int | None, typer.Option(metavar="N", help="Processes; by default one per processor.")]
 
 
+@contextmanager
+def _files_of_yours() -> Iterator[None]:
+    """What cannot be read or written, or makes no sense, ends the command in one line."""
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise InputError(f"{error.filename}: no such file") from error
+    except (OSError, ValueError) as error:
+        raise InputError(str(error)) from error
+
+
 def _show_version(wanted: bool) -> None:
     if wanted:
         from vbmle.core.library import built_by
@@ -120,13 +132,9 @@ def convert(
     """Convert a model from one format to another; the endings say which."""
     from vbmle.formats.files import read, write
 
-    try:
+    with _files_of_yours():
         mdp = read(source, discount)
         write(mdp, to)
-    except FileNotFoundError as error:
-        raise InputError(f"{error.filename}: no such file") from error
-    except (ValueError, OSError) as error:
-        raise InputError(str(error)) from error
     print(f"{to}: {mdp}")
     if to.suffix.lower() == ".csv":
         say(
@@ -323,12 +331,8 @@ def play(
     from vbmle.play import write
     from vbmle.play.scenes import read
 
-    try:
+    with _files_of_yours():
         page = write(out, read(model, theta))
-    except FileNotFoundError as error:
-        raise InputError(f"{error.filename}: no such file") from error
-    except (OSError, ValueError) as error:
-        raise InputError(str(error)) from error
     say(f"see {page}")
     if show:
         webbrowser.open(page.resolve().as_uri())
@@ -375,12 +379,8 @@ def worth(
         raise InputError(
             f"--prior is {prior!r}; it needs numbers between commas, as in 0.5,0.3,0.2"
         ) from None
-    try:
+    with _files_of_yours():
         print(found(read(model), weights, horizon, runs=runs))
-    except FileNotFoundError as error:
-        raise InputError(f"{error.filename}: no such file") from error
-    except (OSError, ValueError) as error:
-        raise InputError(str(error)) from error
 
 
 @app.command()
